@@ -46,7 +46,7 @@ _REVISIONS = {
     "extractions": 4,
     "mentions": 5,
     "facts": 2,
-    "merge": 10,
+    "merge": 11,
     "stores": 12,
     "report": 5,
     "duplicates": 1,

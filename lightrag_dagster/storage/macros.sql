@@ -20,7 +20,7 @@ CREATE MACRO text_hash(content_hash, media_type, pages) AS text_digest(
     || CASE WHEN len(pages) > 0 THEN ',[' || array_to_string(pages, ',') || ']' ELSE '' END || ']'
 );
 
--- Paths of filters and scopes: `*` is any text, and other characters are themselves.
+-- Paths of filters, scopes and decisions: `*` is any text, and other characters are themselves.
 CREATE MACRO has_path(path, one) AS nfc_normalize(path) GLOB regexp_replace(one, '[\[?\\]', '[\0]', 'g');
 
 -- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.

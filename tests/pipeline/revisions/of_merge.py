@@ -24,6 +24,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
 from tests.indexes.test_facts_views import database, fact
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
+from tests.stages.merging.test_names import decided
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
 _CHUNKS = [
@@ -86,6 +87,12 @@ def merge() -> dict[str, Any]:
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
             "descriptions joined, in four parts": merged(bits=2),
             "descriptions summarised, first chunks listed": merged(summary_min_descriptions=2, max_chunks=2),
+            "names split by paths with signs of patterns": merged(
+                curation=decided(
+                    {"action": "split", "names": ("Halden Weir",), "into": "Halden Weir (a)", "paths": ("wei?.md",)},
+                    {"action": "split", "names": ("Marta",), "into": "Marta (b)", "paths": ("*.txt",)},
+                )
+            ),
             "summaries of the longest refused, last chunks listed": merged(
                 Summariser(fails=True), summary_min_tokens=9, max_chunks=1, chunk_limit_method="FIFO"
             ),
