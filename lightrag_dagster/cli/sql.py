@@ -97,9 +97,11 @@ def _changes(home: Home, snapshot: str | None) -> pa.Table:
     return changes_between(*compared(home, after=snapshot))
 
 
-def _communities(home: Home, _snapshot: str | None) -> pa.Table:
-    from lightrag_dagster.pipeline.communities import communities
+def _communities(home: Home, snapshot: str | None) -> pa.Table:
+    from lightrag_dagster.pipeline.communities import communities, communities_of
 
+    if snapshot:
+        return communities_of(CheckedGeneration.of(home, snapshot_named(home, snapshot).snapshot_id))
     return communities(home)
 
 

@@ -44,9 +44,9 @@ _REVISIONS = {
     "chunks": 1,
     "extractions": 4,
     "mentions": 5,
-    "facts": 1,
-    "merge": 10,
-    "stores": 11,
+    "facts": 2,
+    "merge": 11,
+    "stores": 12,
     "report": 5,
     "duplicates": 1,
 }

@@ -5,11 +5,11 @@ import inspect
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from threading import Lock
 from typing import Any, Protocol, Self
 
-from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError
+from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError, QueryError
 from lightrag_dagster.query.filters.filters import Filters
 
 _LOOK_SECONDS = 1.0
@@ -20,6 +20,11 @@ _log = logging.getLogger(__name__)
 
 class Refreshed(Protocol):
     """The part of a KnowledgeBase by which one follows another; that describes it."""
+
+    @property
+    def scope(self) -> str:
+        """The scope that it was opened in, or an empty text."""
+        ...
 
     def refresh(self) -> Self:
         """Return the one to ask now."""
@@ -40,8 +45,9 @@ class Follower:
 
     A question is asked of one snapshot to its end. When it begins and another snapshot was published, that is opened,
     while other questions still get the one before, which is closed when its last question has ended. If the new one
-    cannot be opened, the one before stays, with a warning in the log, and the next look tries again. While nothing is
-    published any more, as of a scope that was removed, every question raises NoSnapshotError.
+    cannot be opened, the one before stays, with a warning in the log, and the next look tries again. Not so in a scope,
+    which may show less now: until it can be opened, and while nothing is published any more, as of a scope that was
+    removed, every question raises NoSnapshotError.
     """
 
     def __init__(self, knowledge: Refreshed) -> None:
@@ -109,7 +115,8 @@ class Follower:
         try:
             found = before.refresh()
             if found is not before and self._warmed is not None:
-                found.warm(self._warmed)
+                found.warm()
+                self._warm_for(found)
         except ClosedError:
             return  # of which the question says more
         except NoSnapshotError as error:  # a scope may be gone, and with it the right to ask
@@ -119,8 +126,11 @@ class Follower:
             if found is not before:
                 found.close()
             if self._said != (said := str(error)):
-                _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", before, said)
+                outcome = "refuses questions" if before.scope else "is asked still"
+                _log.warning("%s %s, since the newest snapshot cannot be opened: %s", before, outcome, said)
             self._said = said
+            if before.scope:
+                self._gone = NoSnapshotError(f"the newest snapshot of scope {before.scope} cannot be opened: {said}")
             return
         self._said, self._gone = "", None
         if found is not before:
@@ -128,6 +138,11 @@ class Follower:
             before.close_unused()
             if self._closed:
                 found.close()
+
+    def _warm_for(self, found: Refreshed) -> None:
+        for one in self._warmed or ():
+            with suppress(QueryError):  # its source may be gone, of which the questions say more
+                found.warm([one])
 
     async def _later(self) -> Refreshed:
         return await asyncio.to_thread(self._now) if self._gone or self._is_due() else self._newest

@@ -1,4 +1,4 @@
--- Rules that Python has as well: change both, tests/storage/test_macros.py compares them. Every database that
+-- Rules that several statements share, or Python has as well: change both, tests/storage/test_macros.py compares them. Every database that
 -- storage/duckdb.py opens has these macros, as have those of the merge and of filters.
 
 -- core.identity: ids and keys.
@@ -14,6 +14,9 @@ CREATE MACRO embedding_key(embedder, text) AS text_digest(embedder || chr(10) ||
 
 -- stages.documents.raw_documents: which documents have text.
 CREATE MACRO has_text(status) AS status IN ('processed', 'duplicate', 'stale');
+
+-- Paths of filters, scopes and decisions: `*` is any text, and other characters are themselves.
+CREATE MACRO has_path(path, one) AS nfc_normalize(path) GLOB regexp_replace(one, '[\[?\\]', '[\0]', 'g');
 
 -- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.
 CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));

@@ -19,6 +19,7 @@ from lightrag_dagster.errors import ClosedError, NoSnapshotError
 from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from tests.query.published import publish_sources
 from tests.support import RIVER, build, first_build, write_source
 
@@ -122,6 +123,28 @@ def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
 
 
 @pytest.mark.long
+def test_a_scope_whose_newest_snapshot_cannot_be_opened_answers_no_more(settings: Settings) -> None:
+    """It may show less than the one before."""
+    wide = settings.changed(scopes={"some": {"paths": ("*",)}})
+    write_source(wide, "notes", {"a.md": RIVER, "b.md": f"{NAMES[2]} sold the ferry."})
+    build(wide)
+    with KnowledgeBase.follow(scope="some", settings=wide) as following:
+        assert following.retrieve("ferry", mode="bm25").chunks
+        narrow = wide.changed(scopes={"some": {"paths": ("a.md",)}})
+        build(narrow)
+        below = Home.of(narrow.within("some"))
+        adjacency = below.generation(require_published(below).snapshot_id) / "adjacency"
+        adjacency.rename(adjacency.with_name("elsewhere"))
+        with pytest.raises(NoSnapshotError, match="the newest snapshot of scope some cannot be opened: "):
+            following.refresh()
+        with pytest.raises(NoSnapshotError):
+            following.retrieve("ferry", mode="bm25")
+        adjacency.with_name("elsewhere").rename(adjacency)
+        following.refresh()
+        assert {one.path for one in following.retrieve("ferry", mode="bm25").chunks} <= {"a.md"}
+
+
+@pytest.mark.long
 def test_no_question_fails_while_snapshots_come_and_go(following: KnowledgeBase, settings: Settings) -> None:
     over = threading.Event()
 
@@ -160,6 +183,21 @@ def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, se
     assert not following.ready
     with pytest.raises(ClosedError):
         following.query(QUESTION)
+
+
+@pytest.mark.long
+def test_a_warmed_source_that_is_gone_holds_no_snapshot_back(settings: Settings) -> None:
+    notes = {"notes": {"a.md": f"{NAMES[0]} maintains Halden Weir."}}
+    publish_sources(settings, notes | {"old": {"b.md": f"{NAMES[1]} guards the vault."}})
+    with KnowledgeBase.follow(settings=settings) as following:
+        following.warm([Filters(sources="old"), Filters(sources="notes")])
+        shutil.rmtree(settings.sources / "old")
+        Home(settings.home).accepted("old").unlink()
+        new = publish_sources(settings, notes).snapshot_id
+        following.refresh()
+        assert following.snapshot_id == new
+        assert following.ready
+        assert Filters(sources="notes") in following._newest._opened.retriever._scopes._entries  # type: ignore[attr-defined]
 
 
 @pytest.mark.long

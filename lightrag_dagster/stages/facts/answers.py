@@ -18,7 +18,7 @@ from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
 from lightrag_dagster.stages.facts.standing import FoundWords, PassageText
-from lightrag_dagster.stages.facts.values import read_number, read_yes_no
+from lightrag_dagster.stages.facts.values import read_number, read_yes_no, unit_of
 
 MOST_FACTS = 400
 """Facts that one answer may have."""
@@ -237,7 +237,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
     if schema.value == "number":
         if (number := read_number(value)) is None:
             raise _RejectedError(NO_NUMBER)
-        return _End(value=value, number=number[0], unit=number[1] or schema.unit)
+        return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))
     return _End(value=value)
 
 

@@ -30,6 +30,9 @@ _NOT_ALONE = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)")
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_SIGN = re.compile(r"([^\W\d_]{0,3})([- ]?)(\W)")  # of a currency
+_UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
+"""Signs beside a unit which say that the number may not be the amount."""
 
 
 @lru_cache(maxsize=4096)
@@ -47,17 +50,20 @@ def read_number(words: str) -> tuple[float, str] | None:
         return None
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
-    if ahead and not _is_currency(ahead):
+    signs = "".join(said).replace(ahead.replace(" ", ""), "", 1)
+    if (ahead and not _is_currency(ahead)) or len(signs) > 1:
         return None
     scale, by_comma, rest = _scale(after, is_money=bool(ahead))
     behind = rest.strip(" -,;:")
+    if _UNSURE.search(behind):
+        return None
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
-    unit = " ".join(dict.fromkeys(_unit(each) for each in (ahead, behind) if each))
+    unit = " ".join(dict.fromkeys(unit_of(each) for each in (ahead, behind) if each))
     by_dot = by_comma or (scale == 1 and unit.casefold() in listed("currencies grouped by dots"))
     number = _decimal(re.sub("[ ']", "", found[0]), behind if scale == 1 else "", by_comma=by_comma, by_dot=by_dot)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
-    value = float(number * scale) * (-1 if "-" in before else 1)
+    value = float(number * scale) * (-1 if signs == "-" else 1)
     return (value, unit) if math.isfinite(value) else None
 
 
@@ -67,15 +73,28 @@ def read_yes_no(words: str) -> bool | None:
     return True if word in listed("yes") else False if word in listed("no") else None
 
 
+def unit_of(word: str) -> str:
+    """Return the code of a currency's sign or name, and other units as they are written."""
+    return meanings("units").get(_plain(word).casefold(), _plain(word))
+
+
 def _is_currency(word: str) -> bool:
     """Say whether a word may stand before an amount."""
-    is_sign = unicodedata.category(word[-1]) == "Sc" and len(word) <= 4
-    is_known = meanings("units").get(word.casefold(), "%") != "%"
-    return is_sign or is_known or word.strip(".").casefold() in listed("currencies before")
+    sign = _currency_sign(word)
+    is_sign = sign and sign[2] != " "
+    is_known = meanings("units").get(_plain(word).casefold(), "%") != "%"
+    return bool(is_sign) or is_known or word.strip(".").casefold() in listed("currencies before")
 
 
-def _unit(word: str) -> str:
-    return meanings("units").get(word.casefold(), word)
+def _plain(word: str) -> str:
+    """Return US-$ and US $ as US$, and other words as they are."""
+    sign = _currency_sign(word)
+    return sign[1] + sign[3] if sign else word
+
+
+def _currency_sign(word: str) -> re.Match[str] | None:
+    found = _SIGN.fullmatch(word)
+    return found if found and unicodedata.category(found[3]) == "Sc" else None
 
 
 def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:

@@ -23,6 +23,7 @@ from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.stages.facts.facts import parse_readings
+from lightrag_dagster.stages.facts.values import read_number
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from tests.models.models import ScriptedChatModel
@@ -190,8 +191,10 @@ def facts() -> dict[str, Any]:
         "cut off": (answer(row(), row())[:-40], "truncated"),
         "in a fence, with thoughts": (f"<think>Well</think>\n```json\n{answer(row())}\n```", "ok"),
     }
+    amounts = ["US-$ 3.2 million", "($5 million)", "<$5", "-€5", "40+ units", "3,5 Mio. €", "50.000"]
+    read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
-    found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names]}
+    found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names], "amounts": read_amounts}
     for name, (said, status) in answers.items():
         reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}
         read = parse_readings(rows(READINGS, [reading]), passages, OFFICES)

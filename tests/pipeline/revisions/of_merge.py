@@ -22,7 +22,9 @@ from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VEC
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
+from tests.indexes.test_facts_views import database, fact
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
+from tests.stages.merging.test_names import decided
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
 _CHUNKS = [
@@ -85,6 +87,12 @@ def merge() -> dict[str, Any]:
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
             "descriptions joined, in four parts": merged(bits=2),
             "descriptions summarised, first chunks listed": merged(summary_min_descriptions=2, max_chunks=2),
+            "names split by paths with signs of patterns": merged(
+                curation=decided(
+                    {"action": "split", "names": ("Halden Weir",), "into": "Halden Weir (a)", "paths": ("wei?.md",)},
+                    {"action": "split", "names": ("Marta",), "into": "Marta (b)", "paths": ("*.txt",)},
+                )
+            ),
             "summaries of the longest refused, last chunks listed": merged(
                 Summariser(fails=True), summary_min_tokens=9, max_chunks=1, chunk_limit_method="FIFO"
             ),
@@ -104,7 +112,21 @@ def stores() -> dict[str, Any]:
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
-        return found | arrays | {"names of arrays": [*arrays]}
+        return found | arrays | {"names of arrays": [*arrays], "facts": _facts()}
+
+
+def _facts() -> list[list[Any]]:
+    """Return when facts hold, and which contradict each other."""
+    facts = [
+        fact("Ada", "2020"),
+        fact("Ben", "2022-03", relation="Chief_Executive"),
+        fact("Cy", "2022-03"),
+        fact("Dee", None),
+        fact("Eva", "2021", "2023", single=False, relation="advisor"),
+    ]
+    with database(*facts) as connection:
+        views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")
+        return [connection.sql(view).to_arrow_table().to_pylist() for view in views]
 
 
 def status_report() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.fact_schemas import FACTS
 from lightrag_dagster.stages.facts import answers
 from lightrag_dagster.stages.facts.answers import FactAnswer, FactRecord, merge_answers, read_answer
+from lightrag_dagster.stages.facts.passes import Pass
 from tests.stages.facts.schema import OFFICES, PASSAGE, ROW, answer, row
 
 LED = FactRecord(
@@ -225,3 +226,11 @@ def test_nothing_that_a_model_answers_raises(rows: list[Any], cut: int, truncate
 @given(st.text(alphabet='{}[]",:\\ \nabc1') | st.text())
 def test_no_text_raises(text: str) -> None:
     assert read(text).facts == ()
+
+
+@pytest.mark.parametrize("unit", ["€", "euros", "EUR"])
+def test_the_unit_of_a_schema_is_that_of_amounts_with_its_sign(unit: str) -> None:
+    rent = {"from": "place", "value": "number", "unit": unit}
+    of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
+    said = answer(*({"subject": "Quay 4", "relation": "rent", "value": one, "words": one} for one in ("€ 48", "49")))
+    assert [fact.unit for fact in read_answer(said, of_pass, "The rent was € 48, then 49.").facts] == ["EUR", "EUR"]

@@ -103,6 +103,7 @@ def test_written_texts_take_the_place_of_all_others_and_are_not_summarised(tmp_p
         ({"types": ["planet"]}, {"c1"}),
         pytest.param({"sources": ["b"]}, {"c3"}, marks=pytest.mark.long),
         pytest.param({"paths": ["sky/*"]}, {"c3"}, marks=pytest.mark.long),
+        pytest.param({"paths": ["sk?/*", "[s]ky/*"]}, set(), marks=pytest.mark.long),
         pytest.param({"sources": ["a"], "types": ["planet"]}, {"c1"}, marks=pytest.mark.long),
         pytest.param({"sources": ["b"], "types": ["planet"]}, set(), marks=pytest.mark.long),
     ],

@@ -83,11 +83,6 @@ def test_a_file_is_no_home(tmp_path: Path) -> None:
         Home.of(load_settings(home=tmp_path / "passwd"))
 
 
-def test_a_path_that_a_database_cannot_have_is_no_home(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"what\?/home has a `\?` in its path; name a folder that DuckDB can use"):
-        Home.of(load_settings(home=tmp_path / "what?" / "home"))
-
-
 def test_each_database_says_what_moving_it_away_costs(tmp_path: Path) -> None:
     for name, store, price in (
         ("responses", ResponseStore, "its answers are then paid for again"),

@@ -2,7 +2,7 @@
 -- rules; chosen_fact. A mention that fits the rules of several entities, or of none, keeps the name's own.
 CREATE TEMP MACRO fits(rule, mention) AS
     (len(rule.sources) = 0 OR list_contains(rule.sources, nfc_normalize(mention.source)))
-    AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: nfc_normalize(mention.path) GLOB one)) > 0)
+    AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: has_path(mention.path, one))) > 0)
     AND (len(rule.types) = 0 OR coalesce(list_has_any(rule.types, [mention.type, mapped_type(mention.type)]), false));
 
 CREATE TEMP TABLE judged_mention AS
