@@ -45,25 +45,34 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
         # Not `from_json`, which refuses lone surrogates.
         completion = json.loads(content)
     except (ValueError, RecursionError):
-        raise unusable(target, A_PAGE if content.lstrip().startswith(b"<") else NOT_JSON) from None
+        if content.lstrip().startswith(b"<"):
+            raise unusable(target, A_PAGE) from None
+        raise _with_output(unusable(target, NOT_JSON)) from None
     return chat_response(completion, target)
 
 
 def chat_response(completion: Any, target: Target) -> ChatResponse:
-    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells."""
+    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
+
+    An answer of no use that does not tell what it took or what it thought may be billed for anything.
+    """
     billed = _billed(_part(completion, "usage"))
+    if failed := error_inside(completion, target):
+        failed.billed = billed if any(billed.billed) else None
+        raise failed
     try:
         text, reason = _answer(completion, target)
     except FailedCallError as failed:
-        failed.billed = billed if any(billed.billed) else None
+        told = billed.input_tokens and (billed.output_tokens or not failed.given_up)
+        failed.billed = billed if told else None
+        is_answer = _part(completion, "object") == "chat.completion" or _part(completion, "choices") is not None
+        failed.given_up = is_answer and not told
         raise
     return replace(billed, text=text, finish_reason=reason)
 
 
 def _answer(completion: Any, target: Target) -> tuple[str, str]:
     """Return the text of a completion, and why it ended."""
-    if failed := error_inside(completion, target):
-        raise failed
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
@@ -82,27 +91,28 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
     if not text.strip():
         if reason == "length":
             told = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
-            raise FailedCallError(OutputLimitError(told), retry=False)
+            raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
         if isinstance(message.get("content"), list) or any(message.get(name) for name in _REASONING):
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
-            raise unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS")
+            raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
         raise unusable(target, "it is empty", said)
     if reason == "error":
-        raise unusable(target, "it was broken off by an error", said, "try another provider")
+        raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
     return text, reason
 
 
 def _billed(usage: object) -> ChatResponse:
     """Return an answer with the tokens that are told, and nothing else."""
     taken = _count(usage, "prompt_tokens")
-    # No more than were taken in, else they would cost less than nothing.
-    cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
+    cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
+    written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
+    if cached + written > taken:  # counted apart from the others, or wrong; so none counts as cheaper
+        taken, cached, written = taken and taken + cached + written, 0, taken and written
     # Some count what was thought in the total alone.
     given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    written = min(taken - cached, _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"))
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
@@ -203,6 +213,12 @@ def _count(usage: object, name: str) -> int:
 
 def _part(usage: object, name: str) -> object:
     return usage.get(name) if isinstance(usage, dict) else None
+
+
+def _with_output(failed: FailedCallError) -> FailedCallError:
+    """Mark a failure as that of an answer for which the model has written tokens: it is not free if none is told."""
+    failed.given_up = True
+    return failed
 
 
 def _final(message: str) -> FailedCallError:

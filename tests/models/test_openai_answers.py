@@ -79,10 +79,25 @@ def test_usage_that_is_none_is_estimated_and_said(
     assert "does not report the tokens of its answers; they are estimated" in caplog.text
 
 
-def test_no_more_tokens_are_cached_than_were_taken_in(loopback: Loopback, settings: Settings) -> None:
-    usage = {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 1000}}
+@pytest.mark.parametrize(
+    ("taken", "details", "expected"),
+    [
+        (5, {"cached_tokens": 1000}, (1005, 1, 0, 0)),
+        (5, {"cached_tokens": 3, "cache_write_tokens": 3}, (11, 1, 0, 3)),
+        (0, {"cached_tokens": 1000, "cache_write_tokens": 1}, (INPUT, 1, 0, 0)),
+    ],
+)
+def test_tokens_of_a_cache_beyond_those_taken_in_are_not_cheaper(
+    loopback: Loopback, settings: Settings, taken: int, details: Any, expected: tuple[int, ...]
+) -> None:
+    usage = {
+        "prompt_tokens": taken,
+        "completion_tokens": 1,
+        "total_tokens": taken + 1,
+        "prompt_tokens_details": details,
+    }
     loopback.chat = lambda body: Answer("Hello", usage=usage)
-    assert bought(settings) == ChatResponse("Hello", "stop", 5, 1, 5, 6.0)
+    assert bought(settings).billed == expected
 
 
 def completion(finish_reason: Any = "stop", **message: Any) -> dict[str, Any]:
