@@ -24,6 +24,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 """The errors that reading an answer of another shape ends in."""
 
 SHAPELESS = "it is not shaped like a chat completion"
+NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _ENDS = {
@@ -148,10 +149,23 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
-        FailedCallError: it holds no embeddings, or one a token.
+        FailedCallError: it holds no embeddings, or one a token; with the tokens that it tells.
     """
     try:
         answer = from_json(content)
+    except ValueError:
+        raise unusable(target, NO_EMBEDDINGS) from None
+    tokens = _count(_part(answer, "usage"), "prompt_tokens")
+    try:
+        return _vectors(answer, target), tokens
+    except FailedCallError as failed:
+        failed.billed = ChatResponse("", input_tokens=tokens) if tokens else None
+        raise
+
+
+def _vectors(answer: Any, target: Target) -> list[npt.NDArray[np.float64]]:
+    """Return the vectors in an answer, read from JSON; raises as `read_embeddings`."""
+    try:
         if failed := error_inside(answer, target):
             raise failed
         items = _ordered(answer["data"])
@@ -160,10 +174,9 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
             told = f"{target.host} gives no vector of a text, but one of each token (model {target.model}); "
             remedy = f"start it with pooling, or set {target.settings}MODEL to an embedding model"
             raise FailedCallError(ProviderAccessError(told + remedy), retry=False)
-        rows = [_numbers(item["embedding"]) for item in items]
+        return [_numbers(item["embedding"]) for item in items]
     except MALFORMED:
-        raise unusable(target, "it holds no embeddings") from None
-    return rows, _count(answer.get("usage"), "prompt_tokens")
+        raise unusable(target, NO_EMBEDDINGS) from None
 
 
 def _ordered(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 import openai
 from openai import AsyncOpenAI
 
+from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Usage, Vectors, text_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -180,6 +181,9 @@ class OpenAIEmbedder:
             if host in _encodings or not getattr(error, "retry", True):
                 raise
             encoding = "float"  # OpenRouter gives none in base64 for some; if something else was wrong, this fails too
+            if isinstance(error, FailedCallError) and error.billed:
+                bill(error.billed)
+            await afford()
             vectors = await self._post(client, texts, encoding)
         _encodings[host] = encoding
         return vectors

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import MOST_TOKENS, ChatRequest, ChatResponse, Message
-from lightrag_dagster.errors import EmbeddingError, TransientProviderError
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, TransientProviderError
+from lightrag_dagster.models import openai_embeddings
 from lightrag_dagster.models.batch.jsonl import read_line
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_client import warn_of_estimate
@@ -221,13 +222,14 @@ def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, se
         asyncio.run(run())
 
 
-def embedded(settings: Settings) -> list[list[float]]:
+def embedded(settings: Settings, max_cost_usd: float | None = None) -> list[list[float]]:
     """Embed two texts and return the vectors, as the vector store gives them back."""
     chosen = {"provider": "openai", "model": "e", "dimensions": 2, "prices": {"e": 1e6}}
     embedding = settings.changed(embedding=chosen).embedding
 
     async def run() -> list[list[float]]:
-        async with open_embedder(embedding, Home.of(settings), Account("run")) as embedder:
+        account = Account("run", max_cost_usd=max_cost_usd)
+        async with open_embedder(embedding, Home.of(settings), account) as embedder:
             vectors: list[list[float]] = (await embedder.embed_documents(["a", "b"])).tolist()
             return vectors
 
@@ -272,6 +274,28 @@ def test_embeddings_of_another_shape_are_unusable(loopback: Loopback, settings: 
     loopback.script.extend([reply] * 2)  # the second time, numbers were asked for
     with pytest.raises(TransientProviderError, match="unusable answer for model e: it holds no embeddings"):
         embedded(settings)
+
+
+@pytest.mark.parametrize("data", [None, [], [{"embedding": None}] * 2, [{"index": "0", "embedding": [1, 0]}] * 2])
+def test_embeddings_of_no_use_cost_what_the_provider_tells(
+    loopback: Loopback, settings: Settings, monkeypatch: pytest.MonkeyPatch, data: object
+) -> None:
+    monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    reply = Reply(body={"data": data, "usage": {"prompt_tokens": 7}})
+    loopback.script.extend([reply, reply])
+    with pytest.raises(TransientProviderError, match="it holds no embeddings"):
+        embedded(settings)
+    assert Ledger(Home.of(settings).ledger).spent("run") == 14.0  # the second time, numbers were asked for
+
+
+def test_numbers_are_asked_for_within_the_budget(
+    loopback: Loopback, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    loopback.script.append(Reply(body={"data": None, "usage": {"prompt_tokens": 7}}))
+    with pytest.raises(BudgetExceededError):
+        embedded(settings, max_cost_usd=8.0)
+    assert len(loopback.requests) == 1
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e200])
