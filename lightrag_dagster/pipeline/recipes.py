@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 1,
     "boundaries": 2,
     "extractions": 4,
-    "mentions": 5,
+    "mentions": 6,
     "facts": 1,
     "merge": 10,
     "stores": 11,
