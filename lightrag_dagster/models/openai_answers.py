@@ -9,19 +9,21 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from openai.types.chat import ChatCompletionChunk
 from pydantic_core import from_json
 
-from lightrag_dagster.core.protocols import ChatResponse, token_count
+from lightrag_dagster.core.protocols import MOST_TOKENS, ChatResponse, token_count
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.openai_errors import A_PAGE, NOT_JSON, FailedCallError, Target, error_inside, unusable
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
+
+_TIMES, _HIDDEN_TOKENS = 4, 10_000
 
 SHAPELESS = "it is not shaped like a chat completion"
 NO_EMBEDDINGS = "it holds no embeddings"
@@ -36,7 +38,22 @@ _ENDS = {
 }
 
 
-def read_completion(content: bytes, target: Target) -> ChatResponse:
+class Most(NamedTuple):
+    """The most tokens that a call can have taken in and given; a server's count beyond that is not believed."""
+
+    taken: int = MOST_TOKENS
+    given: int = MOST_TOKENS
+
+    @classmethod
+    def of(cls, estimate: int, limit: int = 0) -> "Most":
+        """Return several times the estimate of the input and the limit of the output, with room for hidden prompts."""
+        return cls(_TIMES * estimate + _HIDDEN_TOKENS, _TIMES * limit)
+
+
+ANY = Most()
+
+
+def read_completion(content: bytes, target: Target, most: Most = ANY) -> ChatResponse:
     """Return the answer in the body of a reply.
 
     Raises:
@@ -49,15 +66,15 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
         if content.lstrip().startswith(b"<"):
             raise unusable(target, A_PAGE) from None
         raise _with_output(unusable(target, NOT_JSON)) from None
-    return chat_response(completion, target)
+    return chat_response(completion, target, most)
 
 
-def chat_response(completion: Any, target: Target) -> ChatResponse:
+def chat_response(completion: Any, target: Target, most: Most = ANY) -> ChatResponse:
     """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
 
     An answer of no use that does not tell what it took or what it thought may be billed for anything.
     """
-    billed = _billed(_part(completion, "usage"))
+    billed = _billed(_part(completion, "usage"), most)
     if failed := error_inside(completion, target):
         failed.billed = billed if any(billed.billed) else None
         raise failed
@@ -105,15 +122,18 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
     return text, reason
 
 
-def _billed(usage: object) -> ChatResponse:
-    """Return an answer with the tokens that are told, and nothing else."""
+def _billed(usage: object, most: Most) -> ChatResponse:
+    """Return an answer with the tokens that are told and can be, and nothing else."""
     taken = _count(usage, "prompt_tokens")
     cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
     written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
     if cached + written > taken:  # counted apart from the others, or wrong; so none counts as cheaper
         taken, cached, written = taken and taken + cached + written, 0, taken and written
+    if taken > most.taken:
+        taken = cached = written = 0
     # Some count what was thought in the total alone.
-    given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
+    counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
+    given = max(0, 0, *(count for count in counts if count <= most.given))
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
@@ -145,7 +165,7 @@ class StreamedAnswer:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 
-def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:
+def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[list[npt.NDArray[np.float64]], int]:
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
@@ -155,7 +175,7 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
         answer = from_json(content)
     except ValueError:
         raise unusable(target, NO_EMBEDDINGS) from None
-    tokens = _count(_part(answer, "usage"), "prompt_tokens")
+    tokens = _billed(_part(answer, "usage"), most).input_tokens
     try:
         return _vectors(answer, target), tokens
     except FailedCallError as failed:

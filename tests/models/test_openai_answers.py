@@ -49,6 +49,7 @@ NO_COUNTS = [
     -1_000_000_000,
     -1,
     MOST_TOKENS + 1,
+    20_000,  # more than so short a text can have
     10**30,
     math.nan,
     math.inf,
@@ -68,6 +69,14 @@ def test_a_count_that_is_none_is_estimated(loopback: Loopback, settings: Setting
     loopback.chat = lambda body: Answer("Hello", usage=usage)
     assert bought(settings) == ChatResponse("Hello", "stop", INPUT, 3, 0, INPUT + 3.0)
     assert Ledger(Home.of(settings).ledger).spent("run") == INPUT + 3.0
+
+
+@pytest.mark.parametrize("usage", [{"completion_tokens": 40_000}, {"completion_tokens": 3, "total_tokens": 900_000}])
+def test_more_output_than_a_call_can_have_is_not_believed(
+    loopback: Loopback, settings: Settings, usage: dict[str, int]
+) -> None:
+    loopback.chat = lambda body: Answer("Hello", usage=usage | {"prompt_tokens": 7})
+    assert bought(settings).billed == (7, 3 if "total_tokens" in usage else OUTPUT, 0, 0)
 
 
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])
