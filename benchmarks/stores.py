@@ -53,7 +53,8 @@ async def calls(account: Account, home: Home) -> None:
     ledger = Ledger(home.ledger)
     budget = Budget((ledger, account) if account.limits else None)
     for _ in range(ROWS):
-        async with budget.reserve(0.01) as reservation:
+        with budget.reservation(0.01) as reservation:
+            await reservation.renew()
             reservation.cost = 0.001
 
 

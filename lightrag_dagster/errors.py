@@ -139,7 +139,9 @@ class ProviderAwayError(ProviderAccessError):
 
 
 class BudgetExceededError(ProviderAccessError):
-    """The budget of the run is used up."""
+    """The budget of a `run`, a `day` or a `month` is used up; `of` says which."""
+
+    of = "run"
 
 
 class EmbeddingError(LightRAGError):

@@ -241,7 +241,7 @@ ANSWERS = table(
     column("cited", _TEXTS, "source/path of those that the answer cites, best first."),
     column("snapshot_id", pa.string(), "The snapshot that was asked; one with the same context is not."),
     column("request_key", pa.string(), "Hash of the model and all messages that it saw; empty without an answer."),
-    column("error", pa.string(), "Why there is no answer.", nullable=True),
+    column("error", pa.string(), "Why there is no answer, or no whole one.", nullable=True),
 )
 
 _EVALUATED = [

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from rich.console import Console
 
@@ -49,8 +50,9 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     """Try a recipe and print the comparison; raises as `try_recipe`, and SettingsError."""
     settings = load_settings(**({} if tried.questions is None else {"questions": tried.questions}))
     questions = with_gold(read_question_file(settings.questions))
-    trial = try_recipe(settings, tried.applied(settings), documents, questions)
-    compared = try_gold(Situation.looking(settings), tried.applied(settings))
+    run = f"try-{uuid4()}"
+    trial = try_recipe(settings, tried.applied(settings), documents, questions, run)
+    compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
     if as_json:
         print_json(_facts(trial) | {"gold": compared and compared.facts()})
         return

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
-from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.knowledge_base import CUT_OFF, KnowledgeBase
 from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.schemas import ANSWERS
 
@@ -79,6 +79,7 @@ def _answered(
         answer = knowledge.answer(prepared)
     except (TransientProviderError, PermanentProviderError) as error:
         return _Made(row | {"error": str(error)}, failed=True, again=isinstance(error, TransientProviderError))
+    is_cut = CUT_OFF in answer.retrieval.notes
     return _Made(
         row
         | {
@@ -86,5 +87,7 @@ def _answered(
             "references": [reference.file for reference in answer.references],
             "cited": [reference.file for reference in answer.cited],
             "request_key": key,
-        }
+            "error": CUT_OFF if is_cut else None,
+        },
+        failed=is_cut,
     )

@@ -80,16 +80,19 @@ class Trial:
         return self.after.answers_cost_usd * self.all_chunks / max(1, self.before.chunks)
 
 
-def try_recipe(settings: Settings, tried: Settings, documents: int, questions: Sequence[FiledQuestion]) -> Trial:
+def try_recipe(
+    settings: Settings, tried: Settings, documents: int, questions: Sequence[FiledQuestion], run: str
+) -> Trial:
     """Build a sample of documents by other settings, and compare it with the home's own rows.
 
     The documents of the questions are taken first; only questions whose documents are all in the sample are asked.
 
     Args:
         settings: The settings of the home.
-        tried: The same with other prompts, models, chunking or extraction.
+        tried: The same with other prompts, models, chunking or extraction; its limits are those of the trial.
         documents: The size of the sample.
         questions: Questions that name the documents that should be found.
+        run: The run whose calls they are.
 
     Raises:
         BudgetExceededError: a limit of spending is reached; the answers so far are stored.
@@ -103,11 +106,12 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
     with temporary_folder("lightrag-try-") as folder:
         embedding = settings_of(newest.inputs.embedder, settings.embedding) if newest else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
-        as_it_was = TemporaryHome(as_it_is, folder / "before")
+        as_it_is = as_it_is.changed(llm={"max_cost_usd": tried.llm.max_cost_usd})
+        as_it_was = TemporaryHome(as_it_is, folder / "before", run)
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
         before = _built(as_it_was, sample, asked, Usage())
-        as_tried = TemporaryHome(tried, folder / "after")
+        as_tried = TemporaryHome(tried, folder / "after", run)
         reports = [as_tried.ingest_all(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
         usage = sum((one.usage for several in reports for one in several), Usage())
         after = _built(as_tried, sample, asked, usage)

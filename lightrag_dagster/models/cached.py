@@ -90,7 +90,7 @@ class StoredChatModel:
         limit = request.max_output_tokens or self._max_output_tokens
         tokens = rough_tokens(request)
         worst = self._price.of(tokens, limit, cache_write_tokens=tokens)
-        async with self._budget.reserve(worst) as reservation:
+        with self._budget.reservation(worst) as reservation:
 
             def pay(attempt: ChatResponse | None) -> None:
                 """Count an attempt without an answer; one that was given up as the most that it can be billed."""
@@ -220,7 +220,7 @@ class StoredEmbedder:
             return {}
         most = sum(len(text.encode()) for text in texts.values())
 
-        async with self._budget.reserve(self._price.of(most, 0)) as reservation:
+        with self._budget.reservation(self._price.of(most, 0)) as reservation:
 
             def pay(attempt: ChatResponse | None) -> None:
                 tokens = attempt.input_tokens if attempt else most

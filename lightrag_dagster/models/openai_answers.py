@@ -30,7 +30,7 @@ NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _ENDS = {
-    "length": re.compile("(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
+    "length": re.compile("length$|(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
     "content_filter": re.compile(
         "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
     ),

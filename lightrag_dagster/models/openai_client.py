@@ -59,7 +59,7 @@ class Endpoint:
             name=f"{self.target.host} {settings.model}",
             reserve_time=reserve_time,
         )
-        self._passed, self._forbidden, self._untold = False, 0, 0
+        self._passed, self._forbidden, self._untold, self._unpaid = False, 0, 0, 0
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
@@ -111,7 +111,11 @@ class Endpoint:
     async def _attempt(
         self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
     ) -> Answer:
-        await afford()
+        self._unpaid += 1
+        try:
+            await afford()
+        finally:
+            self._unpaid -= 1
         await self._pace.wait(tokens)
         try:
             # The SDK's own timeout starts again with every byte that arrives.
@@ -133,12 +137,12 @@ class Endpoint:
     async def _is_about_text(self, error: openai.PermissionDeniedError) -> bool:
         """Return True if a server or a gateway before it that lets other calls pass forbids this one.
 
-        The calls in flight tell, if none has ended. A page of a gateway is about a text however often it comes; after
-        many other refusals in a row, the key is no longer good.
+        The calls in flight tell, if none has ended; those that wait for money may wait for this one's. A page of a
+        gateway is about a text however often it comes; after many other refusals in a row, the key is no longer good.
         """
         self._forbidden += 1
         self._untold += 1
-        while not self._passed and self._untold < self._silence.open:
+        while not self._passed and self._untold < self._silence.open - self._unpaid:
             await asyncio.sleep(_LOOK_SECONDS)
         self._untold -= 1
         return self._passed and (not isinstance(error.body, dict | list) or self._forbidden <= _MOST_FORBIDDEN)

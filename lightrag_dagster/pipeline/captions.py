@@ -62,7 +62,11 @@ class Describer:
             request = description_request(self._prompts, Picture(figure.digest, figure.url, tokens), caption)
             name = described_name(figure.digest, caption, response_key(model.identity, request))
             try:
-                return Description((await model.complete(request)).text, name=name)
+                answer = await model.complete(request)
+                if answer.finish_reason == "length":
+                    told = f"its description by {model.identity} is cut off; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
+                    return Description("", told)
+                return Description(answer.text, name=name)
             except ProviderAccessError as error:
                 self._stopped = Description("", str(error), again=True)
                 return self._stopped

@@ -305,14 +305,15 @@ async def _merge(
     paid = inputs.embedder.provider not in ("offline", "local")
     terms = "off" if inputs.terms == "auto" and paid else inputs.terms
     rules = Rules(settings, inputs.embedder.identity, terms)
-    concurrency = recipes.settings.llm.of("summarise").max_concurrency
+    llm = recipes.settings.llm.of("summarise")
     with (
         open_engine(work.engine) as engine,
         open_merge(scratch, work.files, rules, previous, engine, work.size, curation) as merge,
     ):
         async with open_model() as model:
             groups = merge.to_summarise(counts)
-            summaries = await summarise(groups, model, recipes.prompts, settings, counts, concurrency)
+            limits = llm.max_concurrency, llm.longer_outputs
+            summaries = await summarise(groups, model, recipes.prompts, settings, counts, *limits)
         merged = merge.finish(summaries, recipes.summaries)
         effect = effect_of(curation, merge.decided, merged, settings.types)
     return Summarised(merged, model.usage, sum(summary is None for summary in summaries.values()), effect)

@@ -31,6 +31,9 @@ from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 
+CUT_OFF = "the answer is cut off; raise llm.max_output_tokens"
+"""The note beside an answer that was cut off."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -272,11 +275,12 @@ class KnowledgeBase(TableQuestions):
         retrieval = instance(prepared, Prepared, "answer", "what `prepare` returns").retrieval
         started = time.perf_counter()
         with self._opened.in_use(), prepared.asked.resumed():
-            text = self._opened.models.complete(prepared.request).text if prepared.request else NO_CONTEXT
-        found = resolve_citations(text, retrieval.references)
+            response = self._opened.models.complete(prepared.request) if prepared.request else None
+        found = resolve_citations(response.text if response else NO_CONTEXT, retrieval.references)
         notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
-        retrieval = replace(retrieval, steps=(*retrieval.steps, step))
+        cut = [CUT_OFF] if response and response.finish_reason == "length" else []
+        retrieval = replace(retrieval, steps=(*retrieval.steps, step), notes=(*retrieval.notes, *cut))
         return Answer(
             found.text, retrieval.references, retrieval, retrieval.snapshot_id, found.cited, found.invalid_citations
         )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from lightrag_dagster.errors import BudgetExceededError
@@ -26,7 +27,7 @@ class Bases:
     """A knowledge base for each scope, and one for each caller and day with a limit of dollars.
 
     A caller with a limit has an account, named by the token and the day in UTC: the ledger adds up what is spent, and
-    no model is asked beyond.
+    no model is asked beyond, nor beyond the limits of a day and a month in the settings.
     """
 
     def __init__(self, settings: Settings, seconds: float) -> None:
@@ -37,14 +38,18 @@ class Bases:
 
     @asynccontextmanager
     async def asked_by(self, caller: Caller) -> AsyncIterator[KnowledgeBase]:
-        """Yield the base that a caller asks; raises RefusedError when the dollars of a token are spent."""
+        """Yield the base that a caller asks; raises RefusedError when its dollars, or those of all, are spent."""
         try:
             yield await self.of(caller)
-        except BudgetExceededError:
+        except BudgetExceededError as error:
             if caller.dollars_a_day is None:
                 raise
-            dollars = f"the ${caller.dollars_a_day:g} a day of this token are spent, or too few for this question"
-            raise RefusedError(429, f"{dollars}; ask after midnight UTC") from None
+            dollars, then = f"the ${caller.dollars_a_day:g} a day of this token", "after midnight"
+            if error.of != "run":
+                dollars = f"the dollars a {error.of} of all who ask"
+            if error.of == "month":
+                then = "next month"
+            raise RefusedError(429, f"{dollars} are spent, or too few for this question; ask {then} UTC") from None
 
     async def of(self, caller: Caller) -> KnowledgeBase:
         """Return the base that a caller asks; raises as `open_base`."""
@@ -55,7 +60,10 @@ class Bases:
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
         if key not in self._opened:
-            account = None if limit is None else Account(f"serve {caller.name} {today}", max_cost_usd=limit)
+            account = None
+            if limit is not None:
+                of_all = Account.of(f"serve {caller.name} {today}", "", self._settings.llm)
+                account = replace(of_all, max_cost_usd=limit)
             opening = asyncio.to_thread(open_base, self._settings, caller.scope, account)
             self._opened[key] = asyncio.create_task(opening)
         try:

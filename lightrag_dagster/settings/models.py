@@ -96,8 +96,8 @@ class LLMSettings(EndpointSettings):
     max_output_tokens: int = Field(
         default=8192,
         gt=0,
-        description="Per response; an extraction that was cut off is asked for again with 2, then 4 times as many. "
-        "Tokens.",
+        description="Per response; an extraction or summary that was cut off is asked for again with 2, then 4 times "
+        "as many. Tokens.",
     )
     reasoning_effort: str = Field(
         default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."

@@ -106,7 +106,9 @@ class Limit(NamedTuple):
 
     def exceeded(self, worst: float) -> BudgetExceededError:
         """Return the error of a call that may cost `worst`."""
-        return BudgetExceededError(
+        error = BudgetExceededError(
             f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} is used up: ${self.spent:.4g} was spent and the next "
             f"call may cost ${worst:.4g}; all that was answered is kept, {_NEXT_STEP[self.of]}"
         )
+        error.of = self.of
+        return error

@@ -1,8 +1,8 @@
 """Hard limits of spending."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -20,7 +20,10 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
 
 
 class Reservation:
-    """Money set aside for the attempts of one call, one after another; the last notes its real `cost`. US dollars."""
+    """Money set aside for the attempts of one call, one after another; the last notes its real `cost`. US dollars.
+
+    Only `renew` sets it aside, when an attempt can begin: a call that waits for its turn keeps no money from others.
+    """
 
     cost: float = 0.0
 
@@ -28,7 +31,12 @@ class Reservation:
         self._name, self._worst, self._billed, self._is_open = name, worst, billed, False
 
     async def renew(self) -> None:
-        """Set the worst case of the next attempt aside, unless it is; raises as `Budget.reserve`."""
+        """Set the worst case of the next attempt aside, unless it is.
+
+        Raises:
+            BudgetExceededError: it does not fit into the rest.
+            StoreError: the ledger cannot be asked.
+        """
         if self._billed is None or self._is_open:
             return
         (ledger, account), wait = self._billed, _SHORTEST_WAIT
@@ -40,17 +48,17 @@ class Reservation:
         self._is_open = True
 
     def settle(self, cost: float) -> None:
-        """Keep the cost of an attempt that has ended, of what was set aside for it."""
-        if self._billed is not None and self._is_open:
-            self._is_open = False
-            self._billed[0].settle(self._name, self._worst - cost)
+        """Keep the cost of an attempt that has ended, of what was set aside for it; all of it if nothing was."""
+        if self._billed is not None and (self._is_open or cost):
+            ended, self._is_open = int(self._is_open), False
+            self._billed[0].settle(self._name, self._worst * ended - cost, ended)
 
 
 class Budget:
     """The money for the calls of one model, and its limits, in any event loop. US dollars.
 
-    Before a call its worst case is set aside: its input at the uncached price, and its maximum output. A call that does
-    not fit waits until the calls in flight, of all processes, have settled at their real cost, and is refused if it
+    Before an attempt its worst case is set aside: its input at the uncached price, and its maximum output. One that
+    does not fit waits until those in flight, of all processes, have settled at their real cost, and is refused if it
     still does not fit. So a limit is never exceeded, and less of it is left than the worst case of one call.
 
     The money that a killed process has set aside stays: it is the most that its last calls, which have no entry, can
@@ -64,20 +72,14 @@ class Budget:
         """Set money aside in a ledger, within the limits that an account has; without them, nothing is counted."""
         self._billed = billed
 
-    @asynccontextmanager
-    async def reserve(self, worst: float) -> AsyncIterator[Reservation]:
-        """Set `worst` US dollars aside for the block.
-
-        Raises:
-            BudgetExceededError: it does not fit into the rest.
-            StoreError: the ledger cannot be asked.
-        """
+    @contextmanager
+    def reservation(self, worst: float) -> Iterator[Reservation]:
+        """Give the call of the block a reservation, each of whose attempts may cost `worst` US dollars."""
         if self._billed is None or not worst:
             yield Reservation()
             return
         self.name = self.name or uuid4().hex
         reservation = Reservation(self.name, worst, self._billed)
-        await reservation.renew()
         try:
             with _renewing(self._billed[0], self.name):
                 yield reservation

@@ -5,13 +5,13 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Label, case, cast, delete, func, insert, select, update
 
 from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
@@ -43,6 +43,7 @@ _ROUNDING = 1e-9
 _AT_ONCE = 10_000  # entries
 _EPOCH = date(1970, 1, 1)
 _COUNTED = {"preserve_rowcount": True}
+_LONGEST_QUEUE = 1800.0  # of calls for a rate limit; seconds
 
 
 class Ledger:
@@ -161,26 +162,35 @@ class Ledger:
             alive = {"alive_until": now(database) + lease}
             connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
-    def settle(self, name: str, usd: float) -> None:
-        """Reduce the money set aside for an opened model by that of an ended call."""
+    def settle(self, name: str, usd: float, ended: int = 1) -> None:
+        """Reduce the money set aside for an opened model by that of an ended call, or of none."""
         with self._begin() as (_, connection):
-            connection.execute(SETTLE, {"one": name, "less": usd})
+            connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
 
     def release(self, name: str) -> None:
         """Remove the money set aside for a batch."""
         with self._begin() as (_, connection):
             connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
 
+    def release_other_batches(self, names: Set[str]) -> None:
+        """Remove the money set aside for batches with other names than these."""
+        with self._begin() as (_, connection):
+            others = (RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)
+            connection.execute(delete(RESERVED).where(others))
+
     def reserve_time(self, name: str, seconds: float) -> float:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.
 
-        All processes that share the ledger share its rate limits; a killed one leaves nothing to clean up.
+        All processes that share the ledger share its rate limits; a killed one leaves nothing to clean up. Reservations
+        of a clock that was fast do not count.
         """
         with self._begin() as (database, connection):
             time_now = now(database)
             later = func.greatest if database.on_postgres else func.max
             statement = database.insert(RATE_LIMITS).values(name=name, taken_until=time_now + seconds)
-            until = later(RATE_LIMITS.c.taken_until, time_now, type_=Double) + seconds
+            taken = RATE_LIMITS.c.taken_until
+            taken = case((taken > time_now + _LONGEST_QUEUE, time_now), else_=taken)
+            until = later(taken, time_now, type_=Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
             return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 

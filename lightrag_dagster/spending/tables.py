@@ -123,10 +123,17 @@ def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
 
 
 def _billed_to(table: Table, of: str) -> ColumnElement[bool]:
-    """Return the condition of rows that count for a limit; that of a `month` is of one source, from its first day."""
-    if of == "month":
-        return _billed_to(table, "source") & (table.c.day >= bindparam("month", type_=table.c.day.type))
-    return table.c[of] == bindparam(of, type_=table.c[of].type)
+    """Return the condition of rows that count for a limit; that of a `month` is of one source, from its first day.
+
+    A batch counts for each day until its answers are entered, since they are entered then.
+    """
+    if of in ("run", "source"):
+        return table.c[of] == bindparam(of, type_=table.c[of].type)
+    since = bindparam(of, type_=table.c.day.type)
+    when = table.c.day >= since if of == "month" else table.c.day == since
+    if table is RESERVED:
+        when |= RESERVED.c.alive_until < 0
+    return _billed_to(table, "source") & when if of == "month" else when
 
 
 def under_way(database: Database, of: str) -> Select[Any]:
@@ -155,6 +162,6 @@ def now(database: Database) -> ColumnElement[float]:
 SETTLE = (
     update(RESERVED)
     .where(RESERVED.c.name == bindparam("one"))
-    .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - 1)
+    .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - bindparam("ended"))
 )
 """The statement that reduces the money set aside when a call has ended."""

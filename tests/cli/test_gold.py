@@ -207,3 +207,15 @@ def test_a_trial_shows_the_gold_passages_by_both(run: Command, loopback: Loopbac
     assert len(loopback.requests) <= 22
     code, output, _ = run("try", "--documents", "2", "--json", GOLD__FOLDER="")
     assert (code, json.loads(output)["gold"]) == (0, None)
+
+
+@pytest.mark.long
+def test_the_limit_of_a_trial_holds_for_the_sample_and_the_gold_passages_together(
+    run: Command, gold_home: Path
+) -> None:
+    ledger = Ledger(Home.of(settings_in(gold_home)).ledger)
+    before = ledger.by_purpose()["extract"].cost_usd
+    sizes = {"LLM__MAX_OUTPUT_TOKENS": 2000}
+    code, _, told = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.016", **sizes)
+    assert (code, "the budget of $0.016 is used up" in told) == (2, True)
+    assert 8 * PRICE < ledger.by_purpose()["extract"].cost_usd - before <= 0.016

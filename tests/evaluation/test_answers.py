@@ -8,7 +8,7 @@ from lightrag_dagster.errors import QueryError
 from lightrag_dagster.evaluation.answers import answer_all
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.settings import Settings, load_settings
-from tests.loopback import Loopback, Received, Reply
+from tests.loopback import Answer, Loopback, Received, Reply
 from tests.query.published import publish_sources
 
 WEIR, OFFICE = "Who maintains the gauge at Halden Weir?", "Who leads the office in Bergen?"
@@ -63,6 +63,15 @@ def test_the_same_question_twice_is_one_row(configured: Settings) -> None:
 def test_a_mode_that_is_none(configured: Settings) -> None:
     with KnowledgeBase.open(settings=configured) as knowledge, pytest.raises(QueryError, match="no mode 'clever'"):
         answer_all(knowledge, [FiledQuestion(question=WEIR, mode="clever")], None)
+
+
+def test_an_answer_that_is_cut_off_says_so(configured: Settings, loopback: Loopback) -> None:
+    loopback.chat = lambda body: Answer("Halden Weir is", "length")
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        made = answer_all(knowledge, QUESTIONS[:1], None)
+    (row,) = made.rows.to_pylist()
+    assert (row["answer"], made.failed) == ("Halden Weir is", 1)
+    assert row["error"] == "the answer is cut off; raise llm.max_output_tokens"
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, 0), (503, 1)])

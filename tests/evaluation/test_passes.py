@@ -49,7 +49,7 @@ def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
     folder = write_schemas(tmp_path / "tried", works=WORKS, events=EVENTS)
     tried = Tried(readings=folder).applied(reading)
 
-    trial = try_recipe(reading, tried, 10, [])
+    trial = try_recipe(reading, tried, 10, [], "try")
 
     assert [asked_of(one.body) for one in loopback.requests if "messages" in one.body] == ["closed"] * 3
     before, after = trial.before.passes, trial.after.passes

@@ -80,7 +80,7 @@ def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loo
     before, files, asked = spent(paid), contents(paid.home), len(loopback.requests)
     tried = paid.changed(llm={"model": "gpt-4o"})
 
-    trial = try_recipe(paid, tried, 3, QUESTIONS)
+    trial = try_recipe(paid, tried, 3, QUESTIONS, "try")
 
     assert (trial.documents, trial.all_chunks, trial.questions) == (3, 7, 1)
     assert (trial.before.chunks, trial.after.chunks) == (3, 3)
@@ -94,7 +94,7 @@ def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loo
     assert trial.before.scores.keys() == trial.after.scores.keys() == set(MODES_TRIED)
     assert contents(paid.home) == files
 
-    again = try_recipe(paid, tried, 3, QUESTIONS)
+    again = try_recipe(paid, tried, 3, QUESTIONS, "try")
 
     assert (again.after.usage.calls, again.after.answers_cost_usd) == (0, trial.after.answers_cost_usd)
     assert (again.after.entities, again.after.relations) == (trial.after.entities, trial.after.relations)
@@ -104,7 +104,7 @@ def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loo
 
 @pytest.mark.long
 def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
-    trial = try_recipe(paid, paid, 100, [])
+    trial = try_recipe(paid, paid, 100, [], "try")
     rows = published(paid).rows
     for one in (trial.before, trial.after):
         assert (len(one.entities), len(one.relations)) == (rows["entities"], rows["relations"])
@@ -115,7 +115,7 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
 @pytest.mark.long  # a whole trial; the counts are tested by the one above
 def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: "no rows at all"
-    trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [])
+    trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [], "try")
     assert (trial.before.failed_chunks, trial.after.failed_chunks) == (0, 2)
     assert trial.after.entities == set()
 
@@ -124,7 +124,10 @@ def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> Non
 def test_a_trial_keeps_to_the_budget(paid: Settings, loopback: Loopback) -> None:
     asked = len(loopback.requests)
     with pytest.raises(BudgetExceededError):
-        try_recipe(paid, paid.changed(llm={"model": "gpt-4o", "max_cost_usd": 0.0}), 3, [])
+        try_recipe(paid, paid.changed(llm={"model": "gpt-4o", "max_cost_usd": 0.0}), 3, [], "try")
+    summing = paid.changed(merging={"summary_min_descriptions": 2})  # the home's own side asks too
+    with pytest.raises(BudgetExceededError):
+        try_recipe(summing, summing.changed(llm={"max_cost_usd": 0.0}), 3, [], "try")
     assert len(loopback.requests) == asked
 
 
@@ -132,4 +135,4 @@ def test_without_documents_there_is_nothing_to_try(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
     with pytest.raises(StoreError, match=r"no document was accepted in .*; run `lightrag-dagster run` first"):
-        try_recipe(settings, settings, 3, [])
+        try_recipe(settings, settings, 3, [], "try")

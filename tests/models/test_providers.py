@@ -185,6 +185,36 @@ def test_attempts_that_take_too_long_count_with_the_most_they_can_cost_and_end_a
     assert Ledger(any_home.ledger).spent("run") == pytest.approx(0.002)
 
 
+def _all_asked(home: Home, limit: float, calls: int, **settings: object) -> list[str]:
+    """Ask all at once with a limit of so many dollars, each call for at most one; return the ends, after a minute."""
+    prices = {LLM.model: PriceSettings(input=0.0, output=1_000.0)}
+    priced = LLM.model_copy(update={"prices": prices, "max_output_tokens": 1_000, **settings})
+
+    async def ask() -> list[str]:
+        async with open_chat_model(priced, home, "answer", Account("run", max_cost_usd=limit)) as model:
+            asked = [model.complete(ChatRequest("answer", (Message("user", str(one)),))) for one in range(calls)]
+            async with asyncio.timeout(60):
+                ends = await asyncio.gather(*asked, return_exceptions=True)
+            return [type(end).__name__ for end in ends]
+
+    return asyncio.run(ask())
+
+
+def test_calls_that_only_wait_for_a_place_keep_no_money_from_those_that_have_one(
+    any_home: Home, loopback: Loopback
+) -> None:
+    """Attempts that are given up cost the most they can: the places would wait for money, and the money for a place."""
+    loopback.fault = lambda received: Reply(delay=5.0) if len(loopback.requests) <= 2 else None
+    loopback.chat = lambda body: "Hello"
+    ends = _all_asked(any_home, 4.5, 4, max_concurrency=2, timeout=0.5, max_retries=8)
+    assert ends == ["ChatResponse"] * 4
+
+
+def test_a_forbidden_call_does_not_ask_those_that_wait_for_its_money(any_home: Home, loopback: Loopback) -> None:
+    loopback.fault = lambda received: Reply.error(403)
+    assert _all_asked(any_home, 1.5, 3, max_concurrency=3) == ["ProviderAccessError"] * 3
+
+
 def test_a_failure_that_is_not_retried_needs_no_money_for_another_attempt(any_home: Home, loopback: Loopback) -> None:
     loopback.chat = lambda body: FILTERED
     priced = LLM.model_copy(

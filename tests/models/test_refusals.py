@@ -122,6 +122,8 @@ def test_content_is_a_list_of_parts(loopback: Loopback, parts: Any) -> None:
         ("maxPredictedTokensReached", "length"),
         ("contextLengthReached", "length"),
         ("FinishReason.MAX_TOKENS", "length"),
+        ("LENGTH", "length"),
+        ("FINISH_REASON_LENGTH", "length"),
         ("end_turn", "end_turn"),
         ("eosFound", "eosFound"),
         ("STOP", "STOP"),

@@ -1,6 +1,7 @@
 """Descriptions of images, by a loopback server in the place of the provider."""
 
 import hashlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.loopback import Loopback, Reply
+from tests.loopback import Answer, Loopback, Reply
 from tests.support import write_source
 
 SAMPLES = Path(__file__).parents[1] / "readers/samples"
@@ -142,6 +143,14 @@ def test_what_failed_for_good_is_a_reason_and_is_not_asked_about_every_night(
     assert len(loopback.requests) == asked
     loopback.fault = lambda received: None
     assert read(settings, backfill=True).usage.calls == 1
+
+
+def test_a_description_that_is_cut_off_is_none(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat = lambda body: Answer("The picture shows a", "length")
+    read(settings)
+    scan = rows(settings)["scan.jpg"]
+    assert "The picture shows" not in scan["content"]
+    assert re.match("1 of 1 images are not described: .* is cut off; raise LIGHTRAG_LLM__MAX_OUT", scan["error"])
 
 
 def test_a_spent_budget_stops_descriptions_and_fails_no_document(settings: Settings, loopback: Loopback) -> None:

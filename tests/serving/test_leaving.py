@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.bases import Bases
+from lightrag_dagster.serving.refusals import RefusedError
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account, Limit
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback
@@ -96,6 +99,37 @@ def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopba
         (f"serve board {today}", "answer", 1)
     ]
     assert entries[-1]["cost_usd"] > 0
+
+
+def test_a_token_does_not_spend_what_others_have_spent_of_the_day(paid: Settings, loopback: Loopback) -> None:
+    limited = paid.changed(llm={"max_cost_per_day_usd": 0.01})
+    spent = Account("others").entry("answer", "m", Usage(calls=1, cost_usd=0.0099))
+    Ledger(Home.of(paid).ledger).add(spent)
+    with listening(service_of(limited, tokens=tokens(board={"dollars_a_day": 1.0}))) as client:
+        refused = client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]})
+    assert (refused.status_code, len(loopback.requests)) == (429, 0)
+    assert "the dollars a day of all who ask are spent, or too few" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        ("run", "the $1 a day of this token are spent, .* ask after midnight UTC"),
+        ("day", "the dollars a day of all who ask are spent, .* ask after midnight UTC"),
+        ("month", "the dollars a month of all who ask are spent, .* ask next month UTC"),
+    ],
+)
+def test_a_refusal_says_whose_dollars_are_spent_and_no_numbers_of_others(paid: Settings, of: str, told: str) -> None:
+    async def refused() -> None:
+        bases = Bases(paid, seconds=1.0)
+        try:
+            async with bases.asked_by(Caller(name="board", dollars_a_day=1.0)):
+                raise Limit(of, 0.5, 0.25).exceeded(0.3)
+        finally:
+            await bases.close()
+
+    with pytest.raises(RefusedError, match=told.replace("$", r"\$")):
+        asyncio.run(refused())
 
 
 @pytest.mark.long

@@ -21,7 +21,8 @@ def budget_of(address: Address, limit: float, run: str = "run") -> Budget:
 async def call(budget: Budget, worst: float, cost: float, seconds: float = 0.0) -> float:
     """Make a call that may cost `worst`, and return what it costs: nothing when it is refused."""
     try:
-        async with budget.reserve(worst) as reservation:
+        with budget.reservation(worst) as reservation:
+            await reservation.renew()
             await asyncio.sleep(seconds)
             reservation.cost = cost
             return cost
@@ -51,12 +52,13 @@ def test_another_attempt_waits_for_calls_in_flight_and_is_refused_if_it_does_not
     async def calls() -> float:
         other = asyncio.create_task(call(budget, 0.7, 0.1, 0.1))
         await asyncio.sleep(0.02)
-        async with budget.reserve(0.3) as reservation:
+        with budget.reservation(0.3) as reservation:
+            await reservation.renew()
             reservation.settle(0.2)
             await reservation.renew()
             assert other.done()
-            reservation.settle(0.3)
-            reservation.settle(0.3)  # which nothing is set aside for
+            reservation.settle(0.2)
+            reservation.settle(0.1)  # which nothing is set aside for
             await reservation.renew()
             reservation.settle(0.3)
             with pytest.raises(BudgetExceededError):
@@ -71,7 +73,8 @@ def test_a_call_waits_for_those_of_another_process_but_not_of_another_run(tmp_pa
     one, other, elsewhere = (budget_of(tmp_path / "ledger", 1.0, run) for run in ("run", "run", "another run"))
 
     async def calls() -> list[float]:
-        async with elsewhere.reserve(0.9):
+        with elsewhere.reservation(0.9) as reservation:
+            await reservation.renew()
             first = asyncio.create_task(call(one, 0.8, 0.1, 0.2))
             await asyncio.sleep(0.05)
             refused = await call(other, 1.1, 1.1)

@@ -26,7 +26,8 @@ def account(run: str, source: str = "river") -> Account:
 
 
 async def _spend(budget: Budget, worst: float, cost: float) -> None:
-    async with budget.reserve(worst) as reservation:
+    with budget.reservation(worst) as reservation:
+        await reservation.renew()
         reservation.cost = cost
 
 
@@ -183,6 +184,19 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
     assert ledger.limits(one)[1].spent == pytest.approx(0.5)
     ledger.release("second")
     assert ledger.limits(one)[1].spent == pytest.approx(0.1)
+
+
+def test_a_batch_counts_for_the_day_and_the_month_in_which_its_answers_will_be_entered(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [datetime(2026, 1, 31, 23, tzinfo=UTC).timestamp()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    ledger, one = Ledger(address), account("1")
+    ledger.reserve("batch", one, 0.75)
+    ledger.reserve("call", one, 0.125, 60.0)
+    now[0] += 2 * 3600
+    assert [limit.spent for limit in ledger.limits(account("2"))] == [0.75, 0.75]
+    assert [limit.spent for limit in ledger.limits(account("2", "office"))] == [0.75, 0.0]
 
 
 def test_a_batch_is_no_call_whose_end_is_waited_for(address: Address) -> None:

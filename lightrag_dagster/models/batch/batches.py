@@ -1,5 +1,6 @@
 """The batches of a home at one provider: submit them, poll them, collect their answers, cancel them."""
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
@@ -25,6 +26,7 @@ from lightrag_dagster.storage.locking import using_batches
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 _ROWS = 1000
+_log = logging.getLogger(__name__)
 
 
 class Batches:
@@ -69,13 +71,19 @@ class Batches:
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
 
-        A batch that was refused for a full queue is submitted again once another batch of this home has ended.
+        A batch that was refused for a full queue is submitted again once another batch of this home has ended. One that
+        no extraction waits for any more, as after a change of the model or the prompts, is given up.
 
         Raises:
             ProviderAccessError: the queue is full, and no batch of this home is in it.
         """
         quota = self.settings.enqueued_tokens
         for batch in self.at_this_host(PREPARED):
+            if not batch.waiting:
+                told = "batch %s of %d requests to model %s is given up, since no extraction waits for its answers"
+                _log.warning(told, batch.name, batch.requests, batch.model)
+                await self.cancel(batch)
+                continue
             under_way = self.at_this_host(UNDER_WAY)
             busy = sum(other.tokens for other in under_way if other.model == batch.model)
             if quota is not None and busy and busy + batch.tokens > quota:
@@ -112,8 +120,9 @@ class Batches:
         return known
 
     def remove_files(self) -> None:
-        """Remove the files of collected batches, and unfinished files of a killed process."""
+        """Remove the files of collected batches, and what a killed process left: unfinished files, money set aside."""
         names = {batch.name for batch in self.ledger.batches(*OPEN)}
+        Ledger(self.home.ledger).release_other_batches(names)
         for path in self.home.batch_files.glob("*"):
             if path.stem not in names:
                 path.unlink(missing_ok=True)
@@ -135,22 +144,23 @@ class Batches:
     async def _collect(self, batch: Batch) -> ProviderAccessError | None:
         """Collect one batch, and return the error that a person must act on."""
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
+        asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
+        price = price_of(asked, batch=True)
         async for outcomes in self._results(batch):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if isinstance(outcome, FailedCallError):
                     if (lost := outcome.billed) and key not in failures:
-                        usage.add(replace(lost, cost_usd=self.price.of(*lost.billed)), stored=False)
+                        usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    answers[key] = replace(outcome, cost_usd=self.price.of(*outcome.billed))
+                    answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
-        entry = Account(batch.run, batch.source, purpose=batch.purpose).entry(
-            "extract", openai_chat_identity(self.settings), usage
-        )
+        account = Account(batch.run, batch.source, purpose=batch.purpose)
+        entry = account.entry("extract", openai_chat_identity(asked), usage)
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
         collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)

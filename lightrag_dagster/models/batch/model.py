@@ -129,13 +129,23 @@ class BatchedChatModel:
         self._bytes = 0
 
     def _prepare(self) -> None:
-        """Write the request file of the new batch, record it as prepared, and start another."""
-        if self._lines:
-            with replacing(self._batches.home.batch_files / f"{self._new.name}.jsonl") as path, path.open("wb") as file:
+        """Write the request file of the new batch, record it as prepared, and start another.
+
+        Its requests are dropped if others have spent the money for it since the model was opened.
+        """
+        if not self._lines:
+            return
+        new = self._new
+        if exceeded := self._spending.reserve(new.name, self._account, new.worst_usd):
+            self._refused = exceeded.exceeded(new.worst_usd)
+            self._limits = self._spending.limits(self._account)
+            self._batch_of = {key: batch for key, batch in self._batch_of.items() if batch is not new}
+            self.awaited.remove(new.name)
+        else:
+            with replacing(self._batches.home.batch_files / f"{new.name}.jsonl") as path, path.open("wb") as file:
                 file.writelines(self._lines)
-            self._spending.reserve(self._new.name, Account(self._new.run, self._new.source), self._new.worst_usd)
-            self._batches.ledger.save(self._new)
-            self._start_batch()
+            self._batches.ledger.save(new)
+        self._start_batch()
 
 
 @asynccontextmanager

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import ChatModel
-from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
+from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import summary_request
@@ -34,11 +36,13 @@ async def summarise(
     settings: MergingSettings,
     count_tokens: CountTokens,
     max_concurrency: int,
+    longer_outputs: Sequence[int] = (),
 ) -> dict[str, str | None]:
     """Return id → summary for groups over a threshold, None where it failed.
 
     Descriptions that fit into one call become one summary. More are packed into several calls, in their order, and
-    the answers are treated like descriptions again.
+    the answers are treated like descriptions again. One that is cut off is asked for again with each of
+    `longer_outputs` (tokens), and fails after that.
 
     Raises:
         ProviderAccessError: no summary can succeed until a person acts; earlier answers are in the response store.
@@ -56,7 +60,12 @@ async def summarise(
 
     async def ask(group: Group, texts: list[str]) -> str:
         request = summary_request(prompts, group.kind, group.name, texts, settings.summary_max_tokens)
-        return (await model.complete(request)).text.strip()
+        for limit in (None, *longer_outputs):
+            with suppress(OutputLimitError):
+                answer = await model.complete(replace(request, max_output_tokens=limit))
+                if answer.finish_reason != "length":
+                    return answer.text.strip()
+        raise OutputLimitError(f"the summary by {model.identity} is cut off")
 
     async def work() -> None:
         for group in waiting:

@@ -20,7 +20,7 @@ def save_rows(database: Database | None, table: Table, path: Path) -> int:
 
     They are those of one moment. Raises StoreError.
     """
-    schema = pa.schema([pa.field(column.name, _type(column), nullable=False) for column in table.columns])
+    schema = pa.schema([pa.field(column.name, _type(column), bool(column.nullable)) for column in table.columns])
     written = 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         if database is None:

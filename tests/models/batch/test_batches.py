@@ -16,6 +16,7 @@ from lightrag_dagster.models.batch.ledger import (
     MAX_ATTEMPTS,
     OPEN,
     PREPARED,
+    UNDER_WAY,
     BatchLedger,
     WaitingExtraction,
     sources_that_wait,
@@ -61,6 +62,35 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert spent.calls == 10
     assert Ledger(any_home.ledger).limits(Account("", "s", None, 1.0, 1.0))[1].spent == pytest.approx(spent.cost_usd)
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
+
+
+def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
+    """A process was killed between setting it aside and recording the batch."""
+    loopback.chat = answer
+    Ledger(home.ledger).reserve("lost", Account("run", "s"), 0.5)
+    Ledger(home.ledger).reserve("call", Account("run", "s"), 0.25, 60.0)
+    asyncio.run(step(home, llm()))
+    limit = Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0]
+    assert limit.spent == pytest.approx(0.25 + ledger_of(home)[0].worst_usd)
+
+
+def test_requests_that_wait_for_room_are_not_sent_after_the_model_was_corrected(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.chat = answer
+    right = llm(enqueued_tokens=6_000)  # room for one batch
+    asyncio.run(step(home, right.model_copy(update={"model": "wrong"})))
+    sent, *others = ledger_of(home)
+    assert (sent.state, {batch.state for batch in others}) == (UNDER_WAY, {PREPARED})
+
+    finish(home, right)
+
+    models = Counter(line["body"]["model"] for batch in loopback.batches.batches.values() for line in batch.lines)
+    assert models == {"wrong": sent.requests, "gpt-4o-mini": 10}
+    assert caplog.text.count("to model wrong is given up, since no extraction waits for its answers") == len(others)
+    limit = Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0]
+    assert limit.spent == pytest.approx(Ledger(home.ledger).by_purpose()["extract"].cost_usd)
+    assert not list(home.batch_files.iterdir())
 
 
 @pytest.mark.parametrize("first", ["realtime", "batch"])

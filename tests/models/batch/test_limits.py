@@ -4,11 +4,16 @@ import asyncio
 
 import pytest
 
-from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError
+from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
+from lightrag_dagster.models.batch.model import open_batched_chat_model
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, path_of_requests
+from lightrag_dagster.settings.models import PriceSettings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
 from tests.loopback_batches import Fate, SubmittedBatch
@@ -160,3 +165,38 @@ def test_a_budget_is_kept_also_by_what_is_under_way(
 )
 def test_batches_name_the_path_that_their_host_knows(host: str, path: str) -> None:
     assert path_of_requests(host) == path
+
+
+def test_a_batch_for_which_others_have_spent_the_money_meanwhile_is_not_sent(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    settings = llm(max_cost_per_day_usd=0.01)
+    account = Account.of("run", "s", settings)
+    other = Account("another run", max_cost_per_day_usd=0.01)
+
+    async def ask() -> None:
+        async with open_batched_chat_model(settings, home, account) as model:
+            assert Ledger(home.ledger).reserve("other", other, 0.00999, 60.0) is None
+            for _ in range(2):
+                with pytest.raises(TransientProviderError):
+                    await model.complete(ChatRequest("extract", (Message("user", "Text"),)))
+
+    with pytest.raises(BudgetExceededError, match="a day is used up"):
+        asyncio.run(ask())
+    assert not loopback.requests
+    assert ledger_of(home) == []
+    Ledger(home.ledger).release("other")
+    assert finish(home, settings)[0]["status"].to_pylist() == ["ok"] * 10
+
+
+def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home) -> None:
+    """The settings may name another by the time they arrive."""
+    loopback.chat = answer
+    prices = {"dear": PriceSettings(input=10.0, output=40.0), "cheap": PriceSettings(input=0.1, output=0.4)}
+    dear, cheap = (llm(prices=prices).model_copy(update={"model": name}) for name in prices)
+    asyncio.run(step(home, dear))
+    asyncio.run(step(home, cheap))
+    (booked,) = Ledger(home.ledger).costs(["model"])
+    true = price_of(dear, batch=True).of(booked["input_tokens"], booked["output_tokens"])
+    assert booked["cost_usd"] == pytest.approx(true)
+    assert ledger_of(home)[0].cost_usd == pytest.approx(true)
+    assert booked["model"].startswith("openai/dear?")

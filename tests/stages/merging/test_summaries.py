@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
-from lightrag_dagster.errors import LightRAGError, PermanentProviderError, ProviderAccessError, TransientProviderError
+from lightrag_dagster.errors import (
+    LightRAGError,
+    OutputLimitError,
+    PermanentProviderError,
+    ProviderAccessError,
+    TransientProviderError,
+)
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.summaries import Group, summarise
 from lightrag_dagster.stages.prompts import load_prompts
@@ -103,6 +109,25 @@ def test_a_summary_fails_alone(error: LightRAGError) -> None:
     assert found["Öre"] is None
     assert found["Marta"]
     assert found["Weir"]
+
+
+@pytest.mark.parametrize(("needed", "limits"), [(1000, [None, 1000]), (4000, [None, 1000, 2000]), (0, [None])])
+def test_a_summary_that_is_cut_off_is_asked_for_with_more_room_or_fails(needed: int, limits: list[int | None]) -> None:
+    asked: list[int | None] = []
+
+    class Wordy(Shortener):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            asked.append(request.max_output_tokens)
+            if request.max_output_tokens == 2000:
+                raise OutputLimitError("only reasoned")
+            is_whole = (request.max_output_tokens or 500) >= needed
+            return ChatResponse("Marta is", "stop" if is_whole else "length")
+
+    found = asyncio.run(
+        summarise([group("Marta", *[1] * 8)], Wordy(), load_prompts(None), MergingSettings(), words, 2, (1000, 2000))
+    )
+    assert found == {"Marta": None if needed == 4000 else "Marta is"}
+    assert asked == limits
 
 
 def test_a_refused_key_stops_all() -> None:

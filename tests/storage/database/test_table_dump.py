@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import SecretStr
 
@@ -13,6 +14,7 @@ from lightrag_dagster.spending.tables import LEDGER
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
+from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from tests.postgres import PostgresServer, new_schema
 
 ANSWERS = {
@@ -43,6 +45,18 @@ def test_answers_are_the_same_in_the_other_database(address: Address, other: Add
             load_rows(store, RESPONSES, path)
         assert store.get_many(ANSWERS) == ANSWERS
         assert store.count() == len(ANSWERS)
+
+
+def test_what_is_not_known_of_a_vector_stays_unknown(address: Address, other: Address, tmp_path: Path) -> None:
+    """A vector taken from another system has no count of unread characters."""
+    path = tmp_path / "rows.parquet"
+    with VectorStore(address) as store:
+        store.put_many({"a": np.ones(4, np.float32), "b": np.zeros(4, np.float32)}, {"b": 7})
+        save_rows(store, VECTORS, path)
+    with VectorStore(other) as store:
+        load_rows(store, VECTORS, path)
+        assert store.unread("ab") == {"b": 7}
+        assert store.get_many("ab")["a"].tolist() == [1.0] * 4
 
 
 def test_entries_keep_their_order_and_the_next_one_follows(address: Address, other: Address, tmp_path: Path) -> None:
