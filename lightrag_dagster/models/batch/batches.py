@@ -146,10 +146,13 @@ class Batches:
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
         asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
         price = price_of(asked, batch=True)
+        ours, others = self._keys_or_none(batch), 0
         async for outcomes in self._results(batch):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
-                if isinstance(outcome, FailedCallError):
+                if ours is not None and key not in ours:
+                    others += 1
+                elif isinstance(outcome, FailedCallError):
                     if (lost := outcome.billed) and key not in failures:
                         usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
                     failures[key] = outcome.error
@@ -158,12 +161,22 @@ class Batches:
                     answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
+        if others:
+            told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
+            _log.warning(told, batch.batch_id, others)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
         entry = account.entry("extract", openai_chat_identity(asked), usage)
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
         collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)
+
+    def _keys_or_none(self, batch: Batch) -> set[str] | None:
+        """Return the response keys of a batch that is done; None if its request file is gone."""
+        try:
+            return set(self.keys(batch))
+        except StoreError:
+            return None
 
     async def _results(self, batch: Batch) -> AsyncIterator[list[RequestOutcome]]:
         """Yield the outcomes in the provider's result files, in blocks; none for a file deleted there."""
@@ -186,10 +199,8 @@ class Batches:
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
         default = unanswered(self._provider.target, batch.status).error
-        try:
-            keys = set(self.keys(batch))
-        except StoreError:  # The file is gone, and the batch is done.
-            keys = set(failures)
+        keys = self._keys_or_none(batch)
+        keys = set(failures) if keys is None else keys
         missing = {key: failures.get(key, default) for key in keys - answered}
         access_error = next((error for error in missing.values() if isinstance(error, ProviderAccessError)), None)
         if batch.status == "failed" and batch.problem != QUEUE_FULL:

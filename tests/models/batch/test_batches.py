@@ -1,6 +1,7 @@
 """Extraction by batch against the loopback server: requests, answers, faults."""
 
 import asyncio
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import Price
+from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
 from tests.loopback import Answer, Loopback, Received, Reply
@@ -62,6 +64,26 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert spent.calls == 10
     assert Ledger(any_home.ledger).limits(Account("", "s", None, 1.0, 1.0))[1].spent == pytest.approx(spent.cost_usd)
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
+
+
+def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.chat = answer
+    asyncio.run(step(home, llm()))
+    batches = loopback.batches
+    (batch,) = batches.batches.values()
+    while not batch.ended:
+        batches.retrieved(batch)
+    assert batch.output
+    line = json.loads(batches.files[batch.output].splitlines()[0])
+    batches.files[batch.output] += json.dumps(line | {"custom_id": "f" * 32}).encode() + b"\n"
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 10
+    with ResponseStore(home.responses) as store:
+        assert store.count() == 10
+    assert "has 1 answers under ids of no request of it" in caplog.text
 
 
 def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
