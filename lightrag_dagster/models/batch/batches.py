@@ -146,8 +146,8 @@ class Batches:
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
         asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
         price = price_of(asked, batch=True)
-        ours, others = self._keys_or_none(batch), 0
-        async for outcomes in self._results(batch):
+        ours, others, gone, share = self._keys_or_none(batch), 0, list[str](), batch.worst_usd / max(1, batch.requests)
+        async for outcomes in self._results(batch, gone):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if ours is not None and key not in ours:
@@ -164,6 +164,13 @@ class Batches:
         if others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, others)
+        deleted = max(0, (batch.finished or batch.requests) - len(answered | failures.keys())) if gone else 0
+        if deleted:
+            usage.add(ChatResponse("", cost_usd=deleted * share), stored=False)
+            told = (
+                "%s of batch %s is gone from %s: %d answers count with the most that they can cost, and are asked again"
+            )
+            _log.warning(told, " and ".join(gone), batch.batch_id, batch.host, deleted)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
         entry = account.entry("extract", openai_chat_identity(asked), usage)
@@ -178,8 +185,8 @@ class Batches:
         except StoreError:
             return None
 
-    async def _results(self, batch: Batch) -> AsyncIterator[list[RequestOutcome]]:
-        """Yield the outcomes in the provider's result files, in blocks; none for a file deleted there."""
+    async def _results(self, batch: Batch, gone: list[str]) -> AsyncIterator[list[RequestOutcome]]:
+        """Yield the outcomes in the provider's result files, in blocks; a file deleted there is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
@@ -187,6 +194,7 @@ class Batches:
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error
+            gone += [] if found else [file_id]
             outcomes = read_results(path, self._provider.target) if found else iter(())
             while some := list(islice(outcomes, _ROWS)):
                 yield some

@@ -351,7 +351,9 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback, home: Home) -> None:
+def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_that_they_can(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     (batch,) = loopback.batches.batches.values()
@@ -359,6 +361,11 @@ def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback,
     del loopback.batches.files[batch.output or ""]
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
     assert len(loopback.batches.asked()) == 20
+    first, second = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert first.cost_usd == pytest.approx(first.worst_usd)
+    spent = Ledger(home.ledger).by_purpose()["extract"].cost_usd
+    assert spent == pytest.approx(first.worst_usd + second.cost_usd)
+    assert "10 answers count with the most that they can cost, and are asked again" in caplog.text
 
 
 def test_a_batch_at_another_provider_is_not_bought_again(
