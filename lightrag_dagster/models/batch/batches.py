@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.core.protocols import ChatResponse, Usage
+from lightrag_dagster.core.protocols import ChatResponse, Usage, text_tokens
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_results, request_keys, unanswered
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
@@ -153,12 +153,19 @@ class Batches:
                 if ours is not None and key not in ours:
                     others += 1
                 elif isinstance(outcome, FailedCallError):
-                    if (lost := outcome.billed) and key not in failures:
-                        usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
+                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
+                    if lost and key not in failures:
+                        cost = share if outcome.given_up else price.of(*lost.billed)
+                        usage.add(replace(lost, cost_usd=cost), stored=False)
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
+                    told = replace(
+                        outcome,
+                        input_tokens=outcome.input_tokens or batch.tokens // max(1, batch.requests),
+                        output_tokens=outcome.output_tokens or text_tokens(outcome.text),
+                    )
+                    answers[key] = replace(told, cost_usd=price.of(*told.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         if others:

@@ -86,6 +86,17 @@ def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
     assert "has 1 answers under ids of no request of it" in caplog.text
 
 
+@pytest.mark.parametrize("empty", [False, True])
+def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback, home: Home, empty: bool) -> None:
+    said = Answer("", "length", usage=None) if empty else Answer(entity("Oslo") + DONE, usage=None)
+    loopback.chat = lambda body: said
+    asyncio.run(step(home, llm()))
+    asyncio.run(step(home, llm()))
+    batch = next(one for one in ledger_of(home) if one.cost_usd)
+    assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
+    assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
+
+
 def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
     """A process was killed between setting it aside and recording the batch."""
     loopback.chat = answer
