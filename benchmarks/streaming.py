@@ -55,6 +55,9 @@ class Rule:
             f"relation<|#|>{first}<|#|>{second}<|#|>work<|#|>{first} works at {second}.\n<|COMPLETE|>"
         )
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        return False
+
     @classmethod
     @asynccontextmanager
     async def open(cls) -> AsyncIterator["Rule"]:

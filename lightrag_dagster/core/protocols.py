@@ -231,6 +231,10 @@ class ExtractionModel(ChatModel, Protocol):
         """Names of the batches whose responses are still to come."""
         ...
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return True if the answer to a request was bought before."""
+        ...
+
 
 OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
 """Opens the model of a role."""

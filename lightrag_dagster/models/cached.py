@@ -76,6 +76,10 @@ class StoredChatModel:
         async with self._locks.setdefault(key, asyncio.Lock()):
             return (self._stored(key) if in_flight else None) or await self._buy(key, request)
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return True if the answer to a request is stored."""
+        return bool(self._store.known([response_key(self.identity, request)]))
+
     def _stored(self, key: str) -> ChatResponse | None:
         stored = self._store.get_many([key]).get(key)
         if stored:

@@ -20,6 +20,10 @@ class ColumnReader:
         """Return the facts of the passage in the last message."""
         return ChatResponse(answer_of(last_fenced(request.messages[-1].content) or ""))
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return False: nothing is stored."""
+        return False
+
     def open(self) -> AbstractAsyncContextManager["ColumnReader"]:
         """Give these rules as the open model of a block."""
         return nullcontext(self)

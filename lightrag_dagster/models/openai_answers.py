@@ -9,21 +9,24 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from openai.types.chat import ChatCompletionChunk
 from pydantic_core import from_json
 
-from lightrag_dagster.core.protocols import ChatResponse, token_count
+from lightrag_dagster.core.protocols import MOST_TOKENS, ChatResponse, token_count
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.openai_errors import A_PAGE, NOT_JSON, FailedCallError, Target, error_inside, unusable
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
 
+_TIMES, _HIDDEN_TOKENS = 4, 10_000
+
 SHAPELESS = "it is not shaped like a chat completion"
+NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _ENDS = {
@@ -35,7 +38,22 @@ _ENDS = {
 }
 
 
-def read_completion(content: bytes, target: Target) -> ChatResponse:
+class Most(NamedTuple):
+    """The most tokens that a call can have taken in and given; a server's count beyond that is not believed."""
+
+    taken: int = MOST_TOKENS
+    given: int = MOST_TOKENS
+
+    @classmethod
+    def of(cls, estimate: int, limit: int = 0) -> "Most":
+        """Return several times the estimate of the input and the limit of the output, with room for hidden prompts."""
+        return cls(_TIMES * estimate + _HIDDEN_TOKENS, _TIMES * limit)
+
+
+ANY = Most()
+
+
+def read_completion(content: bytes, target: Target, most: Most = ANY) -> ChatResponse:
     """Return the answer in the body of a reply.
 
     Raises:
@@ -45,25 +63,34 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
         # Not `from_json`, which refuses lone surrogates.
         completion = json.loads(content)
     except (ValueError, RecursionError):
-        raise unusable(target, A_PAGE if content.lstrip().startswith(b"<") else NOT_JSON) from None
-    return chat_response(completion, target)
+        if content.lstrip().startswith(b"<"):
+            raise unusable(target, A_PAGE) from None
+        raise _with_output(unusable(target, NOT_JSON)) from None
+    return chat_response(completion, target, most)
 
 
-def chat_response(completion: Any, target: Target) -> ChatResponse:
-    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells."""
-    billed = _billed(_part(completion, "usage"))
+def chat_response(completion: Any, target: Target, most: Most = ANY) -> ChatResponse:
+    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
+
+    An answer of no use that does not tell what it took or what it thought may be billed for anything.
+    """
+    billed = _billed(_part(completion, "usage"), most)
+    if failed := error_inside(completion, target):
+        failed.billed = billed if any(billed.billed) else None
+        raise failed
     try:
         text, reason = _answer(completion, target)
     except FailedCallError as failed:
-        failed.billed = billed if any(billed.billed) else None
+        told = billed.input_tokens and (billed.output_tokens or not failed.given_up)
+        failed.billed = billed if told else None
+        is_answer = _part(completion, "object") == "chat.completion" or _part(completion, "choices") is not None
+        failed.given_up = is_answer and not told
         raise
     return replace(billed, text=text, finish_reason=reason)
 
 
 def _answer(completion: Any, target: Target) -> tuple[str, str]:
     """Return the text of a completion, and why it ended."""
-    if failed := error_inside(completion, target):
-        raise failed
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
@@ -82,27 +109,31 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
     if not text.strip():
         if reason == "length":
             told = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
-            raise FailedCallError(OutputLimitError(told), retry=False)
+            raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
         if isinstance(message.get("content"), list) or any(message.get(name) for name in _REASONING):
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
-            raise unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS")
+            raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
         raise unusable(target, "it is empty", said)
     if reason == "error":
-        raise unusable(target, "it was broken off by an error", said, "try another provider")
+        raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
     return text, reason
 
 
-def _billed(usage: object) -> ChatResponse:
-    """Return an answer with the tokens that are told, and nothing else."""
+def _billed(usage: object, most: Most) -> ChatResponse:
+    """Return an answer with the tokens that are told and can be, and nothing else."""
     taken = _count(usage, "prompt_tokens")
-    # No more than were taken in, else they would cost less than nothing.
-    cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
+    cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
+    written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
+    if cached + written > taken:  # counted apart from the others, or wrong; so none counts as cheaper
+        taken, cached, written = taken and taken + cached + written, 0, taken and written
+    if taken > most.taken:
+        taken = cached = written = 0
     # Some count what was thought in the total alone.
-    given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    written = min(taken - cached, _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"))
+    counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
+    given = max(0, 0, *(count for count in counts if count <= most.given))
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
@@ -134,14 +165,27 @@ class StreamedAnswer:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 
-def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:
+def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[list[npt.NDArray[np.float64]], int]:
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
-        FailedCallError: it holds no embeddings, or one a token.
+        FailedCallError: it holds no embeddings, or one a token; with the tokens that it tells.
     """
     try:
         answer = from_json(content)
+    except ValueError:
+        raise unusable(target, NO_EMBEDDINGS) from None
+    tokens = _billed(_part(answer, "usage"), most).input_tokens
+    try:
+        return _vectors(answer, target), tokens
+    except FailedCallError as failed:
+        failed.billed = ChatResponse("", input_tokens=tokens) if tokens else None
+        raise
+
+
+def _vectors(answer: Any, target: Target) -> list[npt.NDArray[np.float64]]:
+    """Return the vectors in an answer, read from JSON; raises as `read_embeddings`."""
+    try:
         if failed := error_inside(answer, target):
             raise failed
         items = _ordered(answer["data"])
@@ -150,10 +194,9 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
             told = f"{target.host} gives no vector of a text, but one of each token (model {target.model}); "
             remedy = f"start it with pooling, or set {target.settings}MODEL to an embedding model"
             raise FailedCallError(ProviderAccessError(told + remedy), retry=False)
-        rows = [_numbers(item["embedding"]) for item in items]
+        return [_numbers(item["embedding"]) for item in items]
     except MALFORMED:
-        raise unusable(target, "it holds no embeddings") from None
-    return rows, _count(answer.get("usage"), "prompt_tokens")
+        raise unusable(target, NO_EMBEDDINGS) from None
 
 
 def _ordered(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -203,6 +246,12 @@ def _count(usage: object, name: str) -> int:
 
 def _part(usage: object, name: str) -> object:
     return usage.get(name) if isinstance(usage, dict) else None
+
+
+def _with_output(failed: FailedCallError) -> FailedCallError:
+    """Mark a failure as that of an answer for which the model has written tokens: it is not free if none is told."""
+    failed.given_up = True
+    return failed
 
 
 def _final(message: str) -> FailedCallError:

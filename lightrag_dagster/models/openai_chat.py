@@ -20,7 +20,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, 
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.offers import REFUSALS, Offer, Place
-from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, StreamedAnswer, read_completion
+from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, Most, StreamedAnswer, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.openai_errors import REFUSED_FORMAT, FailedCallError, explain, rule_name, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
@@ -119,14 +119,15 @@ class OpenAIChatModel:
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         response = await self._post(client, request, cast_to=httpx2.Response)
-        answered = read_completion(response.content, self._endpoint.target)
+        estimate, limit = rough_tokens(request), request.max_output_tokens or self._settings.max_output_tokens
+        answered = read_completion(response.content, self._endpoint.target, Most.of(estimate, limit))
         if answered.cache_write_tokens:
             _marks.known.setdefault(self._place, None)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
         return replace(
             answered,
-            input_tokens=answered.input_tokens or rough_tokens(request),
+            input_tokens=answered.input_tokens or estimate,
             output_tokens=answered.output_tokens or text_tokens(answered.text),
         )
 

@@ -13,13 +13,14 @@ import numpy as np
 import openai
 from openai import AsyncOpenAI
 
+from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Usage, Vectors, text_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.errors import EmbeddingError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_embedder_identity
-from lightrag_dagster.models.openai_answers import read_embeddings
+from lightrag_dagster.models.openai_answers import Most, read_embeddings
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError, explain
 from lightrag_dagster.models.rate_limit import ReserveTime
@@ -180,6 +181,9 @@ class OpenAIEmbedder:
             if host in _encodings or not getattr(error, "retry", True):
                 raise
             encoding = "float"  # OpenRouter gives none in base64 for some; if something else was wrong, this fails too
+            if isinstance(error, FailedCallError) and error.billed:
+                bill(error.billed)
+            await afford()
             vectors = await self._post(client, texts, encoding)
         _encodings[host] = encoding
         return vectors
@@ -191,11 +195,11 @@ class OpenAIEmbedder:
             body["dimensions"] = settings.dimensions
         # The SDK's own models take twenty times as long to read the numbers as numpy does.
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
-        target = self._endpoint.target
-        rows, tokens = read_embeddings(response.content, target)
+        target, estimate = self._endpoint.target, sum(map(text_tokens, texts))
+        rows, tokens = read_embeddings(response.content, target, Most.of(estimate))
         if not tokens:
             warn_of_estimate(target)
-        self._usage.input_tokens += tokens or sum(map(text_tokens, texts))
+        self._usage.input_tokens += tokens or estimate
         who = f"model {target.model} at {target.host}"
         if len(rows) < len(texts):
             told = f"{who} returned {len(rows)} vectors for {len(texts)} texts; choose another model"

@@ -106,6 +106,10 @@ class NameFinder:
         found_by = f"rules-{_NAMES_VERSION}" + (f"+{self._pipeline_identity}" if self._pipeline else "")
         return f"mentions/{found_by}{'?co_mentions' if self._co_mentions else ''}"
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return False: nothing is stored."""
+        return False
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the names of the passage in the last message.
 

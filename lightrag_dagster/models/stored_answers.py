@@ -41,6 +41,10 @@ class StoredAnswers:
         """Return those of the keys of answers that are stored."""
         return self._store.known(keys)
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return True if the answer to a request is stored."""
+        return bool(self.known([response_key(self.identity, request)]))
+
     def open(self) -> AbstractAsyncContextManager["StoredAnswers"]:
         """Open it, as a function that builds opens a model."""
         return nullcontext(self)

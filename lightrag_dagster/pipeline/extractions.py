@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
+from lightrag_dagster.core.protocols import ExtractionModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
@@ -230,21 +230,22 @@ def _extract_in_worker(
 
 
 def todays_extractor(
-    model: ChatModel, recipes: Recipes, conversations: int, reading: Reading = EXTRACTION
+    model: ExtractionModel, recipes: Recipes, conversations: int, reading: Reading = EXTRACTION
 ) -> Extractor:
     """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
     extraction, llm = recipes.settings.extraction, recipes.settings.llm.of("extract")
+    retries = recipes.settings.retries_failed
     count = load_tokenizer(recipes.settings.chunking.encoding).count
     if reading.of_pass:
         extraction = extraction.model_copy(update={"gleaning": 0})
         recipe = reading.recipe(recipes)
         given = (model, recipes.prompts, extraction, recipe, count, conversations, llm.longer_outputs)
-        return FactReader(*given, of_pass=reading.of_pass)
+        return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
     if recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
     by_rules = recipes.name_finder is not None or recipes.settings.llm.provider == "offline"
     given = (model, recipes.prompts, extraction, recipes.extractions, count, conversations, llm.longer_outputs)
-    return Extractor(*given, by_rules=by_rules)
+    return Extractor(*given, by_rules=by_rules, is_stored=model.is_stored, retries=retries)
 
 
 def cost_of(tables: SourceTables, version: TableVersion) -> float:

@@ -43,7 +43,7 @@ _REVISIONS = {
     "raw_documents": 15,
     "chunks": 1,
     "extractions": 4,
-    "mentions": 5,
+    "mentions": 6,
     "facts": 2,
     "merge": 11,
     "stores": 12,

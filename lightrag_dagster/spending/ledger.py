@@ -191,9 +191,8 @@ class Ledger:
             time_now = now(database)
             later = func.greatest if database.on_postgres else func.max
             statement = database.insert(RATE_LIMITS).values(name=name, taken_until=time_now + seconds)
-            taken = RATE_LIMITS.c.taken_until
-            taken = case((taken > time_now + _LONGEST_QUEUE, time_now), else_=taken)
-            until = later(taken, time_now, type_=Double) + seconds
+            taken, longest = RATE_LIMITS.c.taken_until, time_now + _LONGEST_QUEUE
+            until = later(case((taken > longest, time_now), else_=taken), time_now, type_=Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
             return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import MOST_TOKENS, ChatRequest, ChatResponse, Message
-from lightrag_dagster.errors import EmbeddingError, TransientProviderError
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, TransientProviderError
+from lightrag_dagster.models import openai_embeddings
 from lightrag_dagster.models.batch.jsonl import read_line
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_client import warn_of_estimate
@@ -48,6 +49,7 @@ NO_COUNTS = [
     -1_000_000_000,
     -1,
     MOST_TOKENS + 1,
+    20_000,  # more than so short a text can have
     10**30,
     math.nan,
     math.inf,
@@ -69,6 +71,14 @@ def test_a_count_that_is_none_is_estimated(loopback: Loopback, settings: Setting
     assert Ledger(Home.of(settings).ledger).spent("run") == INPUT + 3.0
 
 
+@pytest.mark.parametrize("usage", [{"completion_tokens": 40_000}, {"completion_tokens": 3, "total_tokens": 900_000}])
+def test_more_output_than_a_call_can_have_is_not_believed(
+    loopback: Loopback, settings: Settings, usage: dict[str, int]
+) -> None:
+    loopback.chat = lambda body: Answer("Hello", usage=usage | {"prompt_tokens": 7})
+    assert bought(settings).billed == (7, 3 if "total_tokens" in usage else OUTPUT, 0, 0)
+
+
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])
 def test_usage_that_is_none_is_estimated_and_said(
     loopback: Loopback, settings: Settings, caplog: pytest.LogCaptureFixture, usage: Any
@@ -79,10 +89,25 @@ def test_usage_that_is_none_is_estimated_and_said(
     assert "does not report the tokens of its answers; they are estimated" in caplog.text
 
 
-def test_no_more_tokens_are_cached_than_were_taken_in(loopback: Loopback, settings: Settings) -> None:
-    usage = {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 1000}}
+@pytest.mark.parametrize(
+    ("taken", "details", "expected"),
+    [
+        (5, {"cached_tokens": 1000}, (1005, 1, 0, 0)),
+        (5, {"cached_tokens": 3, "cache_write_tokens": 3}, (11, 1, 0, 3)),
+        (0, {"cached_tokens": 1000, "cache_write_tokens": 1}, (INPUT, 1, 0, 0)),
+    ],
+)
+def test_tokens_of_a_cache_beyond_those_taken_in_are_not_cheaper(
+    loopback: Loopback, settings: Settings, taken: int, details: Any, expected: tuple[int, ...]
+) -> None:
+    usage = {
+        "prompt_tokens": taken,
+        "completion_tokens": 1,
+        "total_tokens": taken + 1,
+        "prompt_tokens_details": details,
+    }
     loopback.chat = lambda body: Answer("Hello", usage=usage)
-    assert bought(settings) == ChatResponse("Hello", "stop", 5, 1, 5, 6.0)
+    assert bought(settings).billed == expected
 
 
 def completion(finish_reason: Any = "stop", **message: Any) -> dict[str, Any]:
@@ -206,13 +231,14 @@ def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, se
         asyncio.run(run())
 
 
-def embedded(settings: Settings) -> list[list[float]]:
+def embedded(settings: Settings, max_cost_usd: float | None = None) -> list[list[float]]:
     """Embed two texts and return the vectors, as the vector store gives them back."""
     chosen = {"provider": "openai", "model": "e", "dimensions": 2, "prices": {"e": 1e6}}
     embedding = settings.changed(embedding=chosen).embedding
 
     async def run() -> list[list[float]]:
-        async with open_embedder(embedding, Home.of(settings), Account("run")) as embedder:
+        account = Account("run", max_cost_usd=max_cost_usd)
+        async with open_embedder(embedding, Home.of(settings), account) as embedder:
             vectors: list[list[float]] = (await embedder.embed_documents(["a", "b"])).tolist()
             return vectors
 
@@ -257,6 +283,28 @@ def test_embeddings_of_another_shape_are_unusable(loopback: Loopback, settings: 
     loopback.script.extend([reply] * 2)  # the second time, numbers were asked for
     with pytest.raises(TransientProviderError, match="unusable answer for model e: it holds no embeddings"):
         embedded(settings)
+
+
+@pytest.mark.parametrize("data", [None, [], [{"embedding": None}] * 2, [{"index": "0", "embedding": [1, 0]}] * 2])
+def test_embeddings_of_no_use_cost_what_the_provider_tells(
+    loopback: Loopback, settings: Settings, monkeypatch: pytest.MonkeyPatch, data: object
+) -> None:
+    monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    reply = Reply(body={"data": data, "usage": {"prompt_tokens": 7}})
+    loopback.script.extend([reply, reply])
+    with pytest.raises(TransientProviderError, match="it holds no embeddings"):
+        embedded(settings)
+    assert Ledger(Home.of(settings).ledger).spent("run") == 14.0  # the second time, numbers were asked for
+
+
+def test_numbers_are_asked_for_within_the_budget(
+    loopback: Loopback, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    loopback.script.append(Reply(body={"data": None, "usage": {"prompt_tokens": 7}}))
+    with pytest.raises(BudgetExceededError):
+        embedded(settings, max_cost_usd=8.0)
+    assert len(loopback.requests) == 1
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e200])

@@ -142,6 +142,51 @@ def test_an_answer_of_no_use_costs_what_the_provider_tells(
     assert Ledger(any_home.ledger).spent("run") == pytest.approx(tokens / 1e6)
 
 
+def _said(reason: str = "stop", **message: object) -> dict[str, object]:
+    return {"object": "chat.completion", "choices": [{"finish_reason": reason, "message": message}]}
+
+
+WORST, THOUGHT = 8 + 1_000, {"content": "", "reasoning": "Hm"}
+"""The tokens that REQUEST can be billed for, as it is asked below."""
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        (_said(content=""), WORST),
+        (_said("length", content=""), WORST),
+        (_said("content_filter", content=""), WORST),
+        (_said("error", content="Text"), WORST),
+        (_said(content=5), WORST),
+        (_said(**THOUGHT), WORST),
+        ({"object": "chat.completion"}, WORST),
+        (b"{", WORST),
+        (_said(**THOUGHT) | {"usage": {"prompt_tokens": 20, "completion_tokens": 0}}, WORST),
+        (_said(**THOUGHT) | {"usage": {"prompt_tokens": 20, "completion_tokens": 5}}, 25),
+        (_said(content="") | {"usage": {"prompt_tokens": 20, "completion_tokens": 0}}, 20),
+        ({"error": {"code": 503}}, 0),
+        (_said(content="") | {"error": {"code": 503}}, 0),
+        ({"detail": "overloaded"}, 0),
+        (None, 0),
+        (b"<html>", 0),
+    ],
+)
+def test_an_answer_of_no_use_whose_tokens_are_not_told_costs_the_most_that_it_can(
+    any_home: Home, loopback: Loopback, body: object, tokens: int
+) -> None:
+    loopback.script.append(Reply(body=body, headers={"content-type": "application/json"}))
+    prices = {LLM.model: PriceSettings(input=1.0, output=1.0)}
+    priced = LLM.model_copy(update={"prices": prices, "max_output_tokens": 1_000})
+
+    async def ask() -> None:
+        async with open_chat_model(priced, any_home, "answer", Account("run")) as model:
+            await model.complete(REQUEST)
+
+    with pytest.raises(LightRAGError):
+        asyncio.run(ask())
+    assert Ledger(any_home.ledger).spent("run") == pytest.approx(tokens / 1e6)
+
+
 def test_attempts_that_take_too_long_count_with_the_most_they_can_cost_and_end_at_a_limit(
     any_home: Home, loopback: Loopback
 ) -> None:

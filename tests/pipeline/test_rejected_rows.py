@@ -1,5 +1,6 @@
 """Rows of answers that cannot be used: in a home of before they were counted, in new answers, in a backfill."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,26 @@ def test_retrying_asks_again_about_chunks_of_which_no_row_can_be_used(
     ingest(clean)
     mentions = [SourceTables(Home(one.home)).require("entity_mentions", "notes").version for one in (older, clean)]
     assert mentions[0] == mentions[1]
+
+
+def test_retrying_buys_one_more_answer_where_no_stored_one_is_of_use(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering(FLOOD, lambda usual: "Service temporarily unavailable. Please retry your request.")
+    assert ingest_all(settings, "notes").accepted
+    assert asked(loopback) == 3
+    retrying = settings.retrying_failed()
+    assert (ingest(retrying), asked(loopback)) == (["notes"], 1)
+    loopback.chat = offline_answer
+    assert ingest(settings) == []
+    assert (ingest(retrying), asked(loopback)) == (["notes"], 1)
+    assert (ingest(retrying), asked(loopback)) == ([], 0)
+    # Made again, the rows are the same, and nothing is bought.
+    good = SourceTables(Home(settings.home)).require("extractions", "notes").version
+    clean = settings.changed(home=settings.home.with_name("clean"))
+    clean.home.mkdir()
+    shutil.copy(settings.home / "responses.sqlite", clean.home)
+    assert (ingest(clean), asked(loopback)) == (["notes"], 0)
+    assert SourceTables(Home(clean.home)).require("extractions", "notes").version == good
 
 
 def test_a_new_source_is_judged_whole(settings: Settings, loopback: Loopback) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.core.protocols import ChatResponse, Usage
+from lightrag_dagster.core.protocols import ChatResponse, Usage, text_tokens
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_results, request_keys, unanswered
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
@@ -146,18 +146,38 @@ class Batches:
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
         asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
         price = price_of(asked, batch=True)
-        async for outcomes in self._results(batch):
+        ours, others, gone, share = self._keys_or_none(batch), 0, list[str](), batch.worst_usd / max(1, batch.requests)
+        async for outcomes in self._results(batch, gone):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
-                if isinstance(outcome, FailedCallError):
-                    if (lost := outcome.billed) and key not in failures:
-                        usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
+                if ours is not None and key not in ours:
+                    others += 1
+                elif isinstance(outcome, FailedCallError):
+                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
+                    if lost and key not in failures:
+                        cost = share if outcome.given_up else price.of(*lost.billed)
+                        usage.add(replace(lost, cost_usd=cost), stored=False)
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
+                    told = replace(
+                        outcome,
+                        input_tokens=outcome.input_tokens or batch.tokens // max(1, batch.requests),
+                        output_tokens=outcome.output_tokens or text_tokens(outcome.text),
+                    )
+                    answers[key] = replace(told, cost_usd=price.of(*told.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
+        if others:
+            told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
+            _log.warning(told, batch.batch_id, others)
+        deleted = max(0, (batch.finished or batch.requests) - len(answered | failures.keys())) if gone else 0
+        if deleted:
+            usage.add(ChatResponse("", cost_usd=deleted * share), stored=False)
+            told = (
+                "%s of batch %s is gone from %s: %d answers count with the most that they can cost, and are asked again"
+            )
+            _log.warning(told, " and ".join(gone), batch.batch_id, batch.host, deleted)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
         entry = account.entry("extract", openai_chat_identity(asked), usage)
@@ -165,8 +185,15 @@ class Batches:
         collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)
 
-    async def _results(self, batch: Batch) -> AsyncIterator[list[RequestOutcome]]:
-        """Yield the outcomes in the provider's result files, in blocks; none for a file deleted there."""
+    def _keys_or_none(self, batch: Batch) -> set[str] | None:
+        """Return the response keys of a batch that is done; None if its request file is gone."""
+        try:
+            return set(self.keys(batch))
+        except StoreError:
+            return None
+
+    async def _results(self, batch: Batch, gone: list[str]) -> AsyncIterator[list[RequestOutcome]]:
+        """Yield the outcomes in the provider's result files, in blocks; a file deleted there is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
@@ -174,6 +201,7 @@ class Batches:
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error
+            gone += [] if found else [file_id]
             outcomes = read_results(path, self._provider.target) if found else iter(())
             while some := list(islice(outcomes, _ROWS)):
                 yield some
@@ -186,10 +214,8 @@ class Batches:
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
         default = unanswered(self._provider.target, batch.status).error
-        try:
-            keys = set(self.keys(batch))
-        except StoreError:  # The file is gone, and the batch is done.
-            keys = set(failures)
+        keys = self._keys_or_none(batch)
+        keys = set(failures) if keys is None else keys
         missing = {key: failures.get(key, default) for key in keys - answered}
         access_error = next((error for error in missing.values() if isinstance(error, ProviderAccessError)), None)
         if batch.status == "failed" and batch.problem != QUEUE_FULL:

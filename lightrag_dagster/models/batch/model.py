@@ -63,6 +63,10 @@ class BatchedChatModel:
             self._add(key, request)
         raise TransientProviderError("the answer has not come back from its batch yet; run again")
 
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return True if the answer to a request is stored."""
+        return bool(self._batches.responses.known([response_key(self.identity, request)]))
+
     async def submit(self) -> None:
         """Submit the new batches, and record the ones that the extraction waits for.
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, Protocol
 
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
@@ -57,7 +58,8 @@ class Extractor:
     `recipe` is the recipe of the rows. At most `max_concurrency` chunks are worked on at once. A response that was cut
     off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`; one that repeats itself, or
     that has no more rows for twice the tokens, is kept so at once, and no round follows it. A model made of rules,
-    `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts.
+    `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts. `is_stored`
+    tells whether an answer was bought before; with `retries`, one more is bought where none of those is of use.
     """
 
     model: ChatModel
@@ -68,6 +70,8 @@ class Extractor:
     max_concurrency: int = 1
     longer_outputs: Sequence[int] = ()
     by_rules: bool = False
+    is_stored: Callable[[ChatRequest], bool] = lambda request: False
+    retries: bool = False
 
     @cached_property
     def echoes(self) -> Echoes | None:
@@ -153,11 +157,15 @@ class Conversation:
     async def _ask(self, request: ChatRequest) -> ReadAnswer:
         """Ask one round's question; ask again if the answer has no usable record and does not state that there is none.
 
-        Only the completion marker states that; rows that were all rejected do not.
+        Only the completion marker states that; rows that were all rejected do not. Stored answers are all tried.
         """
-        for attempt in range(2):
-            answer, records = await self._whole(replace(request, attempt=attempt))
-            if records.usable or self.ended:
+        is_stored = self.extractor.is_stored
+        for attempt in count():
+            asked, self.ended = replace(request, attempt=attempt), ""
+            passes_over = self.extractor.retries and is_stored(asked)
+            answer, records = await self._whole(asked)
+            once_more = passes_over or (attempt == 0 and not self.ended)
+            if records.usable or not (once_more or is_stored(replace(request, attempt=attempt + 1))):
                 break
         self.rounds.append(answer)
         return records

@@ -75,7 +75,8 @@ def parse_response(
         (entities, repeated), (relations, others) = echoes.divide(entities, passage), echoes.divide(relations, passage)
         rejected += repeated + others
     kept = len(entities) + len(relations) if most_rows is None else most_rows
-    rejected += [rejections.TOO_MANY] * (len(entities) + len(relations) - kept) + [rejections.TOO_LONG] * long
+    # One answer that runs away counts once, since its rows could withhold a source of many.
+    rejected += [rejections.TOO_MANY] * (len(entities) + len(relations) > kept) + [rejections.TOO_LONG] * long
     kept_entities, kept_relations = entities[:kept], relations[: max(0, kept - len(entities))]
     return Records(tuple(kept_entities), tuple(kept_relations), complete, tuple(one.reason for one in rejected))
 

@@ -7,7 +7,7 @@ These are counted, in the answers of all rounds:
   other marks (`|`, tabs) in place of the delimiters;
 - an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired;
 - a record that repeats an example or a definition of the prompt in place of what the passage says;
-- a record beyond four times as many as the prompt allows, and the rest of an answer that is far too long.
+- all records beyond four times as many as the prompt allows, as one, and the rest of an answer that is far too long.
 
 Not counted, since nothing is lost: blank lines, prose, fences, the completion marker and all after it, templates of
 the prompt that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which

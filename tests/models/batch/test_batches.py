@@ -1,6 +1,7 @@
 """Extraction by batch against the loopback server: requests, answers, faults."""
 
 import asyncio
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import Price
+from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
 from tests.loopback import Answer, Loopback, Received, Reply
@@ -62,6 +64,37 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert spent.calls == 10
     assert Ledger(any_home.ledger).limits(Account("", "s", None, 1.0, 1.0))[1].spent == pytest.approx(spent.cost_usd)
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
+
+
+def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.chat = answer
+    asyncio.run(step(home, llm()))
+    batches = loopback.batches
+    (batch,) = batches.batches.values()
+    while not batch.ended:
+        batches.retrieved(batch)
+    assert batch.output
+    line = json.loads(batches.files[batch.output].splitlines()[0])
+    batches.files[batch.output] += json.dumps(line | {"custom_id": "f" * 32}).encode() + b"\n"
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 10
+    with ResponseStore(home.responses) as store:
+        assert store.count() == 10
+    assert "has 1 answers under ids of no request of it" in caplog.text
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback, home: Home, empty: bool) -> None:
+    said = Answer("", "length", usage=None) if empty else Answer(entity("Oslo") + DONE, usage=None)
+    loopback.chat = lambda body: said
+    asyncio.run(step(home, llm()))
+    asyncio.run(step(home, llm()))
+    batch = next(one for one in ledger_of(home) if one.cost_usd)
+    assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
+    assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
 
 
 def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
@@ -329,7 +362,9 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback, home: Home) -> None:
+def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_that_they_can(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     (batch,) = loopback.batches.batches.values()
@@ -337,6 +372,11 @@ def test_answers_deleted_at_the_provider_are_asked_for_again(loopback: Loopback,
     del loopback.batches.files[batch.output or ""]
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
     assert len(loopback.batches.asked()) == 20
+    first, second = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert first.cost_usd == pytest.approx(first.worst_usd)
+    spent = Ledger(home.ledger).by_purpose()["extract"].cost_usd
+    assert spent == pytest.approx(first.worst_usd + second.cost_usd)
+    assert "10 answers count with the most that they can cost, and are asked again" in caplog.text
 
 
 def test_a_batch_at_another_provider_is_not_bought_again(

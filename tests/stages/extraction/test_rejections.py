@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.stages.extraction import rejections
-from lightrag_dagster.stages.extraction.parsing import parse_response
+from lightrag_dagster.stages.extraction.parsing import MOST_ROWS, parse_response
 from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
 from lightrag_dagster.stages.extraction.tuple_rows import Kind
 from tests.stages.extraction.test_parsing import ANSWER, pieces
@@ -124,6 +124,12 @@ def test_items_of_json(entities: object, relations: object, expected: list[str])
     answer = json.dumps({"entities": entities, "relationships": relations})
     assert reasons(answer) == expected
     assert reasons(f"{answer}\n<|COMPLETE|>") == expected
+
+
+def test_an_answer_that_runs_away_is_rejected_once() -> None:
+    """Else the rows of one would be more than the tenth that withholds a source of many."""
+    found = parse_response("".join(f"entity<|#|>Weir {at}<|#|>place<|#|>A weir.\n" for at in range(MOST_ROWS + 20)))
+    assert (len(found.entities), found.rejected) == (MOST_ROWS, (rejections.TOO_MANY.reason,))
 
 
 def test_an_item_that_cannot_be_repaired() -> None:
