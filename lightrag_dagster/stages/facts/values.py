@@ -30,6 +30,7 @@ _NOT_ALONE = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)")
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_FIRST = re.compile(r"[^ /(,;]+")
 _SIGN = re.compile(r"([^\W\d_]{0,3})([- ]?)(\W)")  # of a currency
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
 """Signs beside a unit which say that the number may not be the amount."""
@@ -59,7 +60,8 @@ def read_number(words: str) -> tuple[float, str] | None:
         return None
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
     unit = " ".join(dict.fromkeys(unit_of(each) for each in (ahead, behind) if each))
-    by_dot = by_comma or (scale == 1 and unit.casefold() in listed("currencies grouped by dots"))
+    is_grouped = (currency := _FIRST.match(unit)) and currency[0].casefold() in listed("currencies grouped by dots")
+    by_dot = by_comma or (scale == 1 and bool(is_grouped))
     number = _decimal(re.sub("[ ']", "", found[0]), behind if scale == 1 else "", by_comma=by_comma, by_dot=by_dot)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
@@ -74,8 +76,11 @@ def read_yes_no(words: str) -> bool | None:
 
 
 def unit_of(word: str) -> str:
-    """Return the code of a currency's sign or name, and other units as they are written."""
-    return meanings("units").get(_plain(word).casefold(), _plain(word))
+    """Return a unit with the code of a currency's sign or name, and other units as they are written."""
+    whole, first = meanings("units").get(_plain(word).casefold()), _FIRST.match(word)
+    if whole or not first or first[0] == word:
+        return whole or _plain(word)
+    return unit_of(first[0]) + word[first.end() :]
 
 
 def _is_currency(word: str) -> bool:
