@@ -31,6 +31,7 @@ _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _FIRST = re.compile(r"[^ /(,;]+")
+_MINUS_BEHIND = re.compile(r"^ ?-(?= |$)|-$")
 _SIGN = re.compile(r"([^\W\d_]{0,3})([- ]?)(\W)")  # of a currency
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
 """Signs beside a unit which say that the number may not be the amount."""
@@ -47,7 +48,7 @@ def read_number(words: str) -> tuple[float, str] | None:
     if not found:
         return None
     before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
-    if _NOT_ALONE.search(after) or after.strip() == "-" or "⁄" in unicodedata.normalize("NFKC", after):
+    if _NOT_ALONE.search(after) or _MINUS_BEHIND.search(after) or "⁄" in unicodedata.normalize("NFKC", after):
         return None
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
