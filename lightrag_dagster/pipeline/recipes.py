@@ -45,7 +45,7 @@ _REVISIONS = {
     "boundaries": 2,
     "extractions": 4,
     "mentions": 5,
-    "facts": 2,
+    "facts": 3,
     "merge": 10,
     "stores": 11,
     "report": 5,

@@ -42,6 +42,7 @@ OTHER_RELATION = "relation that the schema lacks"
 OTHER_TYPE = "type that the relation does not have"
 WITH_ITSELF = "relation of an entity with itself"
 NO_NUMBER = "value without a number"
+IN_DOUBT = "number that may be a thousand times as much: set `decimal` in its relation"
 NO_DATE = "value without a date"
 NO_YES_NO = "value other than yes or no"
 WORDS_LACKING = "words that the passage lacks"
@@ -235,8 +236,9 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
             raise _RejectedError(NO_DATE)
         return _End(value=value, value_date=day[0])
     if schema.value == "number":
-        if (number := read_number(value)) is None:
-            raise _RejectedError(NO_NUMBER)
+        if (number := read_number(value, schema.decimal)) is None:
+            in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
+            raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)
         return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))
     return _End(value=value)
 

@@ -36,15 +36,19 @@ NUMBERS = [
     ("5 m", 5, "m"),
     ("300 K", 300, "K"),
     ("5 bi", 5, "bi"),
-    ("1,234", 1234, ""),
     ("1,234.5 km", 1234.5, "km"),
     ("1,234,567", 1234567, ""),
     ("1,234,567.89", 1234567.89, ""),
     ("12,34,567.89 km", 1234567.89, "km"),
-    ("1.234", 1.234, ""),
-    ("1.234 km", 1.234, "km"),
-    ("1.234 kilometres", 1.234, "kilometres"),
     ("1.234 €", 1234, "EUR"),
+    ("1,234 CHF", 1234, "CHF"),
+    ("$1,234", 1234, "USD"),
+    ("1,234 dollars", 1234, "dollars"),
+    ("1.234 Einwohner", 1234, "Einwohner"),
+    ("1,234 employees", 1234, "employees"),
+    ("1.234e5", 123400, ""),
+    ("1,234 millions d'euros", 1.234e6, "EUR"),
+    ("3 millions of users", 3e6, "users"),
     ("EUR 1.234", 1234, "EUR"),
     ("1.250 EUR pro Monat", 1250, "EUR pro Monat"),
     ("1.250 €/Monat", 1250, "EUR/Monat"),
@@ -166,9 +170,6 @@ UNREAD = [
         "> 40",
         "(40)",
         "40 €, 50 €",
-        "1.234 Einwohner",
-        "50.000",
-        "1.000 Stück",
         "5m users",
         "5 m high",
         "40k",
@@ -197,6 +198,48 @@ UNREAD = [
 @pytest.mark.parametrize(("words", "value", "unit"), NUMBERS)
 def test_a_number_has_its_unit(words: str, value: float | None, unit: str) -> None:
     assert read_number(words) == (None if value is None else (value, unit))
+
+
+IN_DOUBT = [
+    *(
+        "1.234",
+        "1,234",
+        "48,000",
+        "1.250,-",
+        "50.000",
+        "-1.234",
+        "1.234 km",
+        "2.500 m²",
+        "2,500 m²",
+        "12.500 T€",
+        "12.500 CHF",
+    ),
+    *("$1.234", "1.250 Seemeilen", "1,250 person hours", "1.659 EUR/l", "1,659 € pro Liter", "EUR 1.095 per kWh"),
+]
+
+
+@pytest.mark.parametrize("words", IN_DOUBT)
+def test_one_sign_before_three_digits_is_read_only_if_it_is_known_which_is_decimal(words: str) -> None:
+    by_dot, by_comma = (read_number(words, decimal) or (0.0, "") for decimal in ".,")
+    assert read_number(words) is None
+    assert sorted((abs(by_dot[0]), abs(by_comma[0])))[1] == pytest.approx(1000 * min(abs(by_dot[0]), abs(by_comma[0])))
+    assert by_dot[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "decimal", "value"),
+    [
+        ("1.234 €", ".", 1.234), ("1.234,50 €", ",", 1234.5), ("1,234,567", ".", 1234567), ("1 234,5", ",", 1234.5),
+        ("1.234 Mio. €", ".", 1.234e6), ("1'234.5", ".", 1234.5), ("50", ",", 50), ("1,234 people", ",", 1.234),
+        *(("1.5 km", ",", None), ("1,5 km", ".", None), ("1.234,5", ".", None), ("1,234,567", ",", None)),
+        *(("1,2,3", ",", None), ("1.234.5", ",", None), ("12.34,5", ",", None)),
+    ],
+)  # fmt: skip
+def test_a_number_of_another_form_than_its_decimal_sign_says_is_unread(
+    words: str, decimal: str, value: float | None
+) -> None:
+    found = read_number(words, decimal)
+    assert (found and found[0]) == value
 
 
 @pytest.mark.parametrize("words", UNREAD)
