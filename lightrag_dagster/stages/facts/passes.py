@@ -105,6 +105,11 @@ class Pass(_Strict):
         signs = {name: one.decimal for name, one in self.relations.items() if one.decimal}
         return digest(self.asked, [name for name, one in self.relations.items() if one.single], signs)
 
+    @property
+    def is_of_columns(self) -> bool:
+        """True for the pass of sources whose columns state facts."""
+        return self.name == OF_COLUMNS
+
     def reads(self, source: str) -> bool:
         """Say whether it reads the chunks of a source."""
         return not self.sources or composed(source) in self.sources

@@ -254,3 +254,19 @@ def test_a_number_in_doubt_is_told_from_none_and_the_relation_settles_it(
     )
     assert [fact.number for fact in found.facts] == ([] if number is None else [number])
     assert found.rejected == ((answers.IN_DOUBT,) if number is None else ())
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "unit"), [("3.2", 3.2e6, "USD"), ("5", None, None), ("12", None, None), ("9", 9, "EUR")]
+)
+def test_a_value_that_a_model_cut_short_is_made_whole_or_rejected(
+    value: str, number: float | None, unit: str | None
+) -> None:
+    rent = {"from": "place", "value": "number", "unit": "EUR"}
+    of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
+    passage = "It was 3.2 million USD, later minus 5 and 10-12 kg, for 9 of them."
+    found = read_answer(
+        answer({"subject": "Kai 4", "relation": "rent", "value": value, "words": "later"}), of_pass, passage
+    )
+    assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
+    assert found.rejected == ((answers.VALUE_LACKING,) if number is None else ())
