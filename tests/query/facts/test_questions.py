@@ -124,6 +124,19 @@ def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
     assert {one.subject_type for one in knowledge.facts(type="Company")} == {"company"}
 
 
+def test_a_name_that_is_only_an_object_and_times_that_cannot_be_read_are_told(knowledge: KnowledgeBase) -> None:
+    assert knowledge.facts("Ada Holm").notes == (
+        "'Ada Holm' is the subject of none, and the object of 2 facts: ask by --object",
+    )
+    asked = knowledge.facts("Tarn Mill", as_of="2021")
+    assert [said(one) for one in asked] == ["Tarn Mill chief_executive Ines Quell, -"]
+    assert asked.notes == (
+        "1 fact of these names has a time that cannot be read: such a fact counts on every day, or on none where "
+        "another of a `single` relation is dated; leave the day out to see them",
+    )
+    assert knowledge.facts("Tarn Mill").notes == knowledge.facts("Orrin Instruments", as_of="2021").notes == ()
+
+
 @pytest.mark.long
 def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
     by_source = knowledge.facts("Orrin Instruments", source="crm", relation="chief_executive")
