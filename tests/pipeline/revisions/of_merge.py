@@ -1,6 +1,7 @@
 """What mentions are merged into, what the stores then hold, and what the report says."""
 
 import asyncio
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,10 +13,13 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.assets.status_report import report
 from lightrag_dagster.core import identity
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS
+from lightrag_dagster.indexes.facts import fact_rows
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
+from lightrag_dagster.storage.duckdb import open_duckdb
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
@@ -104,7 +108,24 @@ def stores() -> dict[str, Any]:
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
-        return found | arrays | {"names of arrays": [*arrays]}
+        return found | arrays | {"names of arrays": [*arrays], "facts": _facts()}
+
+
+def _facts() -> list[dict[str, Any]]:
+    """Return the rows of the arrays of facts of one at a time: with a beginning, an end, both and neither."""
+    days = {"a": ("2018-01-01", None), "b": (None, "2019-12-31"), "c": (None, "2023-12-31"), "d": (None, None)}
+    days["e"] = ("2021-01-01", "2021-06-30")
+    common = {"subject_id": "ent-1", "relation": "led by", "value_kind": None, "single": True}
+    facts = [
+        dict.fromkeys(MERGED_FACTS.names) | common | {"fact_id": name, "object_id": f"ent-{name}"}
+        | {"valid_from": first and date.fromisoformat(first), "valid_to": last and date.fromisoformat(last)}
+        for name, (first, last) in days.items()
+    ]  # fmt: skip
+    evidence = [dict.fromkeys(FACT_EVIDENCE.names) | {"fact_id": name, "chunk_id": name} for name in days]
+    with open_duckdb(threads=1) as connection:
+        connection.register("merged_facts", pa.Table.from_pylist(facts, MERGED_FACTS))
+        connection.register("fact_evidence", pa.Table.from_pylist(evidence, FACT_EVIDENCE))
+        return [{key: str(value) for key, value in row.items()} for row in fact_rows(connection).to_pylist()]
 
 
 def status_report() -> dict[str, Any]:
