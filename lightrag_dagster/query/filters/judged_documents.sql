@@ -7,7 +7,7 @@ SELECT
     date IS NULL AS undated,
     contains(translate(parse_filename(path), '_.', '--'), date::VARCHAR) AS dated_by_name,
     if(nfc_normalize(source) IN (SELECT unnest($sources::VARCHAR[])), [nfc_normalize(source)], []) AS sources,
-    list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one) AS paths,
+    list_filter($paths::VARCHAR[], lambda one: has_path(path, one)) AS paths,
     list_filter($media_types::VARCHAR[], lambda one: one = lower(media_type)) AS media_types,
     if(doc_id IN (SELECT unnest($documents::VARCHAR[])), [doc_id], []) AS documents,
     list_filter($authors::VARCHAR[], lambda one: list_contains(string_split(lower(author), ', '), lower(one))) AS authors,

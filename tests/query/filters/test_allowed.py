@@ -61,6 +61,8 @@ NAMED = "1 document has its date in its name, which counts where nothing else sa
         (Filters(authors="Nobody"), set(), [NOTHING, "no document with text has author 'Nobody'"]),
         (Filters(tags="dam"), set(), [NOTHING, "no document with text has tag 'dam'"]),
         (Filters(paths="b [2].txt"), {"doc-b"}, []),
+        (Filters(paths="b [2].*"), {"doc-b"}, []),
+        (Filters(paths="b ?2].txt"), set(), [NOTHING, "no document with text has a path like 'b ?2].txt'"]),
         (Filters(paths=["*.pdf", "a.*"]), {"doc-a"}, ["no document with text has a path like '*.pdf'"]),
         (
             Filters(paths=["nowhere/*", "open/*.md"]),
