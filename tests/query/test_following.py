@@ -19,7 +19,7 @@ from lightrag_dagster.errors import ClosedError, NoSnapshotError
 from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
-from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from tests.query.published import publish_sources
 from tests.support import RIVER, build, first_build, write_source
 
@@ -133,7 +133,7 @@ def test_a_scope_whose_newest_snapshot_cannot_be_opened_answers_no_more(settings
         narrow = wide.changed(scopes={"some": {"paths": ("a.md",)}})
         build(narrow)
         below = Home.of(narrow.within("some"))
-        adjacency = below.generation(published_snapshot(below).snapshot_id) / "adjacency"
+        adjacency = below.generation(require_published(below).snapshot_id) / "adjacency"
         adjacency.rename(adjacency.with_name("elsewhere"))
         with pytest.raises(NoSnapshotError, match="the newest snapshot of scope some cannot be opened: "):
             following.refresh()
