@@ -47,7 +47,7 @@ _REVISIONS = {
     "mentions": 5,
     "facts": 2,
     "merge": 10,
-    "stores": 11,
+    "stores": 12,
     "report": 5,
     "duplicates": 1,
 }

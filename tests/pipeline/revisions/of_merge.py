@@ -22,6 +22,7 @@ from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VEC
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
+from tests.indexes.test_facts_views import database, fact
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
@@ -104,7 +105,21 @@ def stores() -> dict[str, Any]:
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
-        return found | arrays | {"names of arrays": [*arrays]}
+        return found | arrays | {"names of arrays": [*arrays], "facts": _facts()}
+
+
+def _facts() -> list[list[Any]]:
+    """Return when facts hold, and which contradict each other."""
+    facts = [
+        fact("Ada", "2020"),
+        fact("Ben", "2022-03", relation="Chief_Executive"),
+        fact("Cy", "2022-03"),
+        fact("Dee", None),
+        fact("Eva", "2021", "2023", single=False, relation="advisor"),
+    ]
+    with database(*facts) as connection:
+        views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")
+        return [connection.sql(view).to_arrow_table().to_pylist() for view in views]
 
 
 def status_report() -> dict[str, Any]:
