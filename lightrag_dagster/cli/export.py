@@ -66,7 +66,7 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
 
 def _refuse_place_in_home(home: Home, place: Path | None) -> None:
     """Check that a file or folder to be written is not in the home; raises StoreError."""
-    if place and home.holds(place):
+    if place and (home.parent or home).holds(place):
         raise StoreError(
             f"{place} is in the home, which keeps exports in a folder of its own; name no place, or one elsewhere"
         )

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import Literal, TextIO
@@ -128,5 +129,9 @@ def _as_text(cell: object) -> object:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Make names distinct as DuckDB does: a, a_1."""
-    return [f"{name}_{names[:at].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
+    """Make names distinct as DuckDB does, a, a_1, with the first number that no other column has."""
+    found: list[str] = []
+    for name in names:
+        free = (one for number in count(1) if (one := f"{name}_{number}") not in found and one not in names)
+        found.append(next(free) if name in found else name)
+    return found

@@ -85,9 +85,10 @@ def _of_home(home: Home, asked: set[str], snapshot: str | None) -> dict[str, pa.
 
         found["changes"] = changes_between(*compared(home, after=snapshot))
     if "communities" in asked:
-        from lightrag_dagster.pipeline.communities import communities
+        from lightrag_dagster.pipeline.communities import communities, communities_of
 
-        found["communities"] = communities(home)
+        other = CheckedGeneration.of(home, snapshot_named(home, snapshot).snapshot_id) if snapshot else None
+        found["communities"] = communities_of(other) if other else communities(home)
     return found
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
+from lightrag_dagster.storage.duckdb import open_duckdb, plain_path, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
@@ -89,7 +89,7 @@ def _view(connection: "duckdb.DuckDBPyConnection", one: _Compared, before: Gener
     for view, generation in (("before", before), ("after", after)):
         shown = ", ".join(one.columns)
         try:
-            rows = connection.read_parquet([str(path) for path in generation.table_files(one.table)])
+            rows = connection.read_parquet([plain_path(path) for path in generation.table_files(one.table)])
             rows.project(
                 f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
             ).create_view(view, replace=True)

@@ -7,7 +7,7 @@ from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.storage.duckdb import open_duckdb
+from lightrag_dagster.storage.duckdb import open_duckdb, plain_path
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -38,7 +38,7 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
             continue
         paths = [path for name, version in records.items() for path in tables.open(reading.table, name, version)]
         with open_duckdb() as connection:
-            connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
+            connection.read_parquet([plain_path(path) for path in paths], union_by_name=True).create_view("extractions")
             for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
                 if recipe != reading.recipe(recipes.of_source(other)):
                     followed[other] += chunks

@@ -36,6 +36,10 @@ _MADE_FROM = "published"
 _OF_DOCUMENTS = ("paths", "tags", "access")
 
 
+_COSTS = {"input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"}
+"""Columns that a scope has as zeros."""
+
+
 class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
@@ -55,7 +59,10 @@ class Shown(NamedTuple):
             place = found.schema.get_field_index("access")  # which names other readers
             return found.set_column(place, found.schema.field(place), pa.nulls(len(found), found.schema.types[place]))
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
-        return _among(rows, *key)
+        found = _among(rows, *key)
+        for place in (at for at, name in enumerate(found.schema.names) if name in _COSTS):
+            found = found.set_column(place, found.schema.field(place), pc.multiply(found.column(place), 0))
+        return found
 
 
 def allowed(documents: Sequence[Path], rule: ScopeRule, *also: Sequence[Path]) -> Shown:

@@ -21,6 +21,11 @@ _log = logging.getLogger(__name__)
 class Refreshed(Protocol):
     """The part of a KnowledgeBase by which one follows another; that describes it."""
 
+    @property
+    def scope(self) -> str:
+        """The scope that it was opened in, or an empty text."""
+        ...
+
     def refresh(self) -> Self:
         """Return the one to ask now."""
         ...
@@ -40,8 +45,9 @@ class Follower:
 
     A question is asked of one snapshot to its end. When it begins and another snapshot was published, that is opened,
     while other questions still get the one before, which is closed when its last question has ended. If the new one
-    cannot be opened, the one before stays, with a warning in the log, and the next look tries again. While nothing is
-    published any more, as of a scope that was removed, every question raises NoSnapshotError.
+    cannot be opened, the one before stays, with a warning in the log, and the next look tries again. Not so in a scope,
+    which may show less now: until it can be opened, and while nothing is published any more, as of a scope that was
+    removed, every question raises NoSnapshotError.
     """
 
     def __init__(self, knowledge: Refreshed) -> None:
@@ -120,8 +126,11 @@ class Follower:
             if found is not before:
                 found.close()
             if self._said != (said := str(error)):
-                _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", before, said)
+                outcome = "refuses questions" if before.scope else "is asked still"
+                _log.warning("%s %s, since the newest snapshot cannot be opened: %s", before, outcome, said)
             self._said = said
+            if before.scope:
+                self._gone = NoSnapshotError(f"the newest snapshot of scope {before.scope} cannot be opened: {said}")
             return
         self._said, self._gone = "", None
         if found is not before:

@@ -150,8 +150,8 @@ class Chunk(Brief):
 
     @property
     def date(self) -> str | None:
-        """The date of the first citation's document."""
-        return self.citations[0].date if self.citations else None
+        """The date of the newest document that has it."""
+        return max((one.date for one in self.citations if one.date), default=None)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,8 @@ from lightrag_dagster.serving import requests
 
 _MOST = 20_000
 """Most characters of a document at once."""
+_LONGEST_LIST = 1_000
+"""Most documents of a list."""
 _SHORT = 400
 """Most characters of a description among what a search finds; `entity` has all of it."""
 _BY_RULES = "no language model is set, so these are sentences of the passages; read them"
@@ -31,6 +33,7 @@ FROM raw_documents WHERE doc_id = {id} OR source || '/' || path = {id}
 
 
 _SNAPSHOTS = "SELECT snapshot_id, published_at::VARCHAR AS published_at FROM snapshots ORDER BY sequence"
+_NUMBER = "SELECT count(*)::BIGINT AS documents FROM raw_documents WHERE source = {id}"
 _SOURCES = """
 SELECT source, count(*) AS documents, sum(content_length)::BIGINT AS characters
 FROM raw_documents GROUP BY source ORDER BY source
@@ -38,7 +41,7 @@ FROM raw_documents GROUP BY source ORDER BY source
 _LISTED = """
 SELECT source || '/' || path AS document, title, content_length AS characters, date::VARCHAR AS date,
     modified_at::DATE::VARCHAR AS modified, nullif(status, 'processed') AS status
-FROM raw_documents WHERE source = {id} ORDER BY path LIMIT 1000 OFFSET {start}
+FROM raw_documents WHERE source = {id} ORDER BY path LIMIT {most} OFFSET {start}
 """
 
 
@@ -95,9 +98,7 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
     rows = (await base.asql(statement.format(id=quoted))).to_pylist()
     if not rows:
-        if listed := (await base.asql(_LISTED.format(id=quoted, start=asked.start))).to_pylist():
-            return {"documents": [lean(row) for row in listed]}
-        raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
+        return await _listed(base, asked, quoted)
     content = rows[0]["content"]
     if statement is _PASSAGE:
         return {"chunk_id": asked.id, "content": content, "citations": [lean(row | {"content": None}) for row in rows]}
@@ -106,6 +107,19 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})
     told |= {"characters": len(content), "char_start": start, "char_end": stop, "content": content[start:stop]}
     return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})
+
+
+async def _listed(base: KnowledgeBase, asked: requests.ReadRequest, quoted: str) -> dict[str, Any]:
+    """Return the documents of a source from a number on, and where to read on; raises QueryError."""
+    number = (await base.asql(_NUMBER.format(id=quoted)))["documents"][0].as_py()
+    if not number:
+        raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
+    if asked.start >= number:
+        raise QueryError(f"source {asked.id!r} has {number:,} documents; start passes over fewer")
+    rows = await base.asql(_LISTED.format(id=quoted, start=asked.start, most=_LONGEST_LIST))
+    stop = asked.start + rows.num_rows
+    told: dict[str, Any] = {"documents": [lean(row) for row in rows.to_pylist()]}
+    return told | ({"next_start": stop, "left_out": number - stop} if stop < number else {})
 
 
 def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -> tuple[int, int]:
@@ -146,7 +160,7 @@ async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[s
     found = await base.achanges(asked.before)
     kinds = pc.binary_join_element_wise(found["kind"], found["change"], " ").value_counts().to_pylist()
     shown = [
-        lean(row | {end: json.loads(row[end] or "{}") for end in ("before", "after")})
+        lean(row) | {end: json.loads(row[end]) for end in ("before", "after") if row[end]}  # degree and rank included
         for row in found.slice(0, asked.limit).to_pylist()
     ]
     return {

@@ -80,9 +80,13 @@ class Service:
         callers = self.tokens.callers.values() if self.tokens else [self.anyone]
         while True:
             try:
-                for scope in {one.scope for one in callers}:
-                    await self._bases.of(Caller(name="opening", scope=scope))
+                opening = (self._bases.of(Caller(name="opening", scope=one)) for one in {one.scope for one in callers})
+                # One scope without a snapshot is no reason for the others to show what was replaced.
+                opened = await asyncio.gather(*opening, return_exceptions=True)
                 await self._bases.look()
+                for one in opened:
+                    if isinstance(one, BaseException):
+                        raise one
                 self.ready = True
             except Exception as error:
                 self.ready = False

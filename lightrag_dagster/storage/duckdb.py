@@ -4,6 +4,7 @@ It is imported when a database is opened, so that what may need none can import 
 """
 
 import atexit
+import re
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -105,10 +106,15 @@ def view_files(
 def rows_of(connection: "duckdb.DuckDBPyConnection", paths: Sequence[Path], schema: pa.Schema | None) -> str:
     """Return a query of the rows of Parquet files, in order of the files; of none, of no rows with the schema."""
     if paths or schema is None:
-        return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
+        return f"FROM read_parquet([{', '.join(quoted(plain_path(one)) for one in paths)}], hive_partitioning = false)"
     empty = connection.from_arrow(schema.empty_table())
     columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
     return f"SELECT {columns} WHERE false"
+
+
+def plain_path(path: Path) -> str:
+    """Return a path as DuckDB reads it, which else takes kb[1] for a pattern and finds kb1."""
+    return re.sub(r"([\[*?])", r"[\1]", str(path))
 
 
 def quoted(text: object) -> str:

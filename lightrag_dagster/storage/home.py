@@ -136,6 +136,7 @@ class Home:
         uri = bucket_uri(settings.home)
         if uri is None:
             home = cls(settings.home, settings.database)
+            _require_usable(home.root, "home")
             if home.root.is_file():
                 raise SettingsError(f"setting home: {home.root} is a file; name the folder of a home, or a bucket")
             if home.database is None:
@@ -190,7 +191,9 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        folder = claim_folder(settings.folder.expanduser().absolute(), uri)
+        caches = settings.folder.expanduser().absolute()
+        _require_usable(caches, "cache.folder")
+        folder = claim_folder(caches, uri)
         return cls(folder, database, uri, settings.max_gb * 1e9)
 
     @property
@@ -282,6 +285,14 @@ class Home:
     def generation(self, generation_id: str) -> Path:
         """Folder of one generation."""
         return self.generations / generation_id
+
+
+def _require_usable(folder: Path, setting: str) -> None:
+    """Raise SettingsError for a folder below which DuckDB opens no database."""
+    if found := re.search(r"[?\\]", str(folder)):
+        raise SettingsError(
+            f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
+        )
 
 
 def bucket_uri(home: Path) -> str | None:

@@ -1,4 +1,4 @@
--- Rules that Python has as well: change both, tests/storage/test_macros.py compares them. Every database that
+-- Rules that several statements share, or Python has as well: change both, tests/storage/test_macros.py compares them. Every database that
 -- storage/duckdb.py opens has these macros, as have those of the merge and of filters.
 
 -- core.identity: ids and keys.
@@ -19,6 +19,9 @@ CREATE MACRO text_hash(content_hash, media_type, pages) AS text_digest(
     '["' || content_hash || '","' || media_type || '"'
     || CASE WHEN len(pages) > 0 THEN ',[' || array_to_string(pages, ',') || ']' ELSE '' END || ']'
 );
+
+-- Paths of filters and scopes: `*` is any text, and other characters are themselves.
+CREATE MACRO has_path(path, one) AS nfc_normalize(path) GLOB regexp_replace(one, '[\[?\\]', '[\0]', 'g');
 
 -- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.
 CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));

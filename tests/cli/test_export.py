@@ -9,8 +9,12 @@ import duckdb
 import networkx as nx
 import pytest
 
+from lightrag_dagster.cli.export import _refuse_place_in_home
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.written import GRAPH_ALONE
 from lightrag_dagster.report.writing import UNFILTERED
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.storage.years import Years, build_year
 
@@ -154,3 +158,9 @@ def test_a_report_as_json(
     assert found["bytes"] == Path(found["place"]).stat().st_size
     assert found["notes"][0] == UNFILTERED
     assert found["figures"]["entities"] > 3
+
+
+def test_nor_in_the_home_around_that_of_a_scope(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", scopes={"press": {"sources": ("notes",)}}).within("press")
+    with pytest.raises(StoreError, match="is in the home, which keeps exports in a folder of its own"):
+        _refuse_place_in_home(Home.of(settings), tmp_path / "home" / "generations" / "x")

@@ -48,6 +48,9 @@ def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "more.md": more})
     build(settings)
     assert communities(home).num_rows == found.num_rows + 1
+    before = ("sql", "select count(*) as n from communities", "--format", "json", "--snapshot")
+    told = CliRunner().invoke(app, [*before, first.inputs["knowledge_base"]], env={"LIGHTRAG_HOME": str(settings.home)})
+    assert json.loads(told.output) == [{"n": found.num_rows}]
     assert tables.require("communities", ALL_SOURCES).inputs != first.inputs
 
 

@@ -139,6 +139,7 @@ def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
         ({"paths": ("open/*",), "sources": ("handbook",)}, ["handbook/open/b.md"]),
         pytest.param({"tags": ("Public",)}, ["board/tagged.md"], marks=pytest.mark.long),
         ({"sources": ("none",)}, []),
+        pytest.param({"paths": ("open/?.md", "[a].md", "?.md")}, [], marks=pytest.mark.long),
     ],
 )
 def test_all_conditions_of_a_rule_hold(settings: Settings, rule: dict[str, tuple[str, ...]], paths: list[str]) -> None:

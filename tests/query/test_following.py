@@ -19,6 +19,7 @@ from lightrag_dagster.errors import ClosedError, NoSnapshotError
 from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from tests.query.published import publish_sources
 from tests.support import RIVER, build, first_build, write_source
 
@@ -119,6 +120,28 @@ def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
         build(scoped)
         following.refresh()
         assert following.retrieve("gauge", mode="bm25").chunks
+
+
+@pytest.mark.long
+def test_a_scope_whose_newest_snapshot_cannot_be_opened_answers_no_more(settings: Settings) -> None:
+    """It may show less than the one before."""
+    wide = settings.changed(scopes={"some": {"paths": ("*",)}})
+    write_source(wide, "notes", {"a.md": RIVER, "b.md": f"{NAMES[2]} sold the ferry."})
+    build(wide)
+    with KnowledgeBase.follow(scope="some", settings=wide) as following:
+        assert following.retrieve("ferry", mode="bm25").chunks
+        narrow = wide.changed(scopes={"some": {"paths": ("a.md",)}})
+        build(narrow)
+        below = Home.of(narrow.within("some"))
+        adjacency = below.generation(require_published(below).snapshot_id) / "adjacency"
+        adjacency.rename(adjacency.with_name("elsewhere"))
+        with pytest.raises(NoSnapshotError, match="the newest snapshot of scope some cannot be opened: "):
+            following.refresh()
+        with pytest.raises(NoSnapshotError):
+            following.retrieve("ferry", mode="bm25")
+        adjacency.with_name("elsewhere").rename(adjacency)
+        following.refresh()
+        assert {one.path for one in following.retrieve("ferry", mode="bm25").chunks} <= {"a.md"}
 
 
 @pytest.mark.long

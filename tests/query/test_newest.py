@@ -47,6 +47,23 @@ def test_the_newest_come_first_and_say_their_date(contracts: Settings) -> None:
         assert [chunk.path for chunk in one.chunks] == [knowledge.retrieve(asked, mode="bm25").chunks[0].path]
 
 
+def test_a_clause_that_a_newer_document_has_as_well_is_as_new(settings: Settings) -> None:
+    files = {
+        f"{name}-{year}-01-01.md": f"{CLAUSE.format(fee)}\n"
+        for name, year, fee in (("a", 2019, 9), ("b", 2022, 7), ("z", 2024, 9))
+    }
+    write_source(settings, "contracts", files)
+    first_build(settings)
+    asked = "What is the fee of the Halden contract?"
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        found = knowledge.retrieve(asked, mode="bm25", prefer="newest")
+        assert [(chunk.path, chunk.date) for chunk in found.chunks] == [
+            ("a-2019-01-01.md", "2024-01-01"),
+            ("b-2022-01-01.md", "2022-01-01"),
+        ]
+        assert '"date": "2024-01-01"' in knowledge.context(asked, mode="bm25")
+
+
 def test_a_setting_prefers_the_newest(contracts: Settings, tmp_path: Path) -> None:
     newest = contracts.changed(query={"prefer": "newest"})
     with KnowledgeBase.open(settings=newest) as knowledge:

@@ -102,6 +102,21 @@ def test_a_service_is_ready_while_all_scopes_are_there_and_holds_no_replaced_sna
         assert client.post("/facts", json={}, headers=key).status_code == 200
 
 
+@pytest.mark.long
+def test_a_scope_that_was_never_published_keeps_no_other_from_what_is_published_now(tmp_path: Path) -> None:
+    scopes = {"board": {"sources": ("none",)}, "press": {"sources": ("notes",)}}
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", scopes=scopes)
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    given = tokens(board={"scope": "board"}, keeper={"scope": "press"})
+    with listening(service_of(settings, tokens=given)) as client:
+        assert client.post("/facts", json={}, headers={"X-API-Key": KEYS["keeper"]}).status_code == 200
+        write_source(settings, "notes", {"river.md": FLOOD})
+        build(settings)
+        until(lambda: not still_read(settings, "press"))  # although nothing is asked
+        assert client.get("/ready").status_code == 503
+
+
 def test_who_asks_too_often_is_told_when_to_ask_again(published_home: Path) -> None:
     with listening(service_of(published_home, tokens=tokens(keeper={"requests_a_minute": 1}))) as client:
         key = {"X-API-Key": KEYS["keeper"]}

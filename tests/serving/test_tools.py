@@ -12,7 +12,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.serving import Service, asking
+from lightrag_dagster.serving.requests import ChangesRequest, ReadRequest
 from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens
 from tests.support import FLOOD, RIVER, build, write_source
@@ -177,3 +180,30 @@ def test_the_command_answers_by_standard_input_and_output(published_home: Path) 
     names, found = asyncio.run(ask())
     assert names == TOOLS
     assert found["chunks"][0]["content"] == "Priya Nair repaired the sensor at Station 14."
+
+
+def test_a_list_says_how_many_documents_are_left_out(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_LONGEST_LIST", 2)
+
+    def read(**given: Any) -> Any:
+        return asyncio.run(asking.read(base, ReadRequest(id="archive", **given)))
+
+    with KnowledgeBase.open(published_home) as base:
+        first, rest = read(), read(start=2)
+        assert (len(first["documents"]), first["next_start"], first["left_out"]) == (2, 2, 1)
+        assert (len(rest["documents"]), "next_start" in rest) == (1, False)
+        with pytest.raises(QueryError, match="source 'archive' has 3 documents; start passes over fewer"):
+            read(start=3)
+
+
+@pytest.mark.long
+def test_changes_have_the_values_of_all_columns_that_differ(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    for files in ({"a.md": RIVER}, {"a.md": RIVER, "b.md": FLOOD}):
+        write_source(settings, "notes", files)
+        build(settings)
+    with KnowledgeBase.open(settings=settings) as base:
+        changes = asyncio.run(asking.changes(base, ChangesRequest(before=None, limit=200)))["changes"]
+    found = [one for one in changes if "degree" in one.get("columns", ())]
+    assert found
+    assert all(one["before"]["degree"] != one["after"]["degree"] for one in found)

@@ -28,6 +28,16 @@ def test_views_of_one_name_are_each_connections_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_path_with_signs_of_a_pattern_is_that_path(tmp_path: Path) -> None:
+    for name in ("m1", "m[1]", "m*"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"name": [name]}), tmp_path / name / "t.parquet")
+    with in_memory() as connection:
+        for name in ("m1", "m[1]", "m*"):
+            view_files(connection, "found", [tmp_path / name / "t.parquet"])
+            assert connection.sql("FROM found").fetchall() == [(name,)]
+
+
 def test_what_does_not_fit_spills_into_the_folder(tmp_path: Path) -> None:
     with spilling(tmp_path) as connection:
         connection.execute("SET memory_limit = '60MB'")

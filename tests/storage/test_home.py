@@ -2,7 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home, bucket_uri
+from tests.support import RIVER, build, write_source
 
 
 def test_a_home_is_absolute_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,3 +69,24 @@ def test_a_uri_is_recognised_in_a_path(home: str, uri: str | None) -> None:
 def test_a_home_holds_what_is_below_it(bucket: str | None, place: str, held: bool) -> None:
     home = Home(Path("home"), bucket=bucket)
     assert home.holds(Path(place)) is held
+
+
+@pytest.mark.parametrize("name", ["kb?", "a\\b"])
+def test_a_folder_below_which_no_database_opens_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"setting home: .*, where DuckDB keeps no database"):
+        Home.of(load_settings(home=tmp_path / name))
+    of_bucket = load_settings(home="s3://bucket/kb", database="postgresql://none", cache={"folder": tmp_path / name})
+    with pytest.raises(SettingsError, match=r"setting cache\.folder: "):
+        Home.of(of_bucket)
+
+
+@pytest.mark.long
+def test_a_home_with_signs_of_patterns_and_quotes_is_built_and_asked(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "O'Brien's kb[1]*" / "home", sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    (tmp_path / "O'Brien's kb1x").mkdir()
+    build(settings, graph=True)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.retrieve("gauge", mode="mix").chunks
+        assert knowledge.sql("SELECT path FROM raw_documents")["path"].to_pylist() == ["river.md"]
+        assert knowledge.cypher("MATCH (d:Document) RETURN d.path")

@@ -103,3 +103,11 @@ def test_every_database_has_the_macros(tmp_path: Any) -> None:
     with in_memory() as first, spilling(tmp_path) as second, open_small_database({}) as third:
         for database in (first, second, third):
             assert value(database, "text_digest('text')") == identity.text_digest("text")
+
+
+@pytest.mark.parametrize("sign", ["?", "[", "[a]", "\\", "]", "a"])
+def test_of_the_signs_of_patterns_only_a_star_is_one(database: duckdb.DuckDBPyConnection, sign: str) -> None:
+    path = f"x/{sign} b.md"
+    for pattern in (path, f"{sign}*", f"*{sign}*", f"x/{sign}*"):
+        assert value(database, "has_path($1, $2)", path, pattern) is not pattern.startswith(f"{sign}*")
+        assert not value(database, "has_path($1, $2)", "x/c d.md", pattern)

@@ -212,12 +212,11 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
         for name, (kind, columns) in definitions.items():
             report("graph", len(rows), len(definitions))
             parquet = target.with_name(f"{name}.parquet")
-            tables.execute(f'COPY (FROM "{name}") TO {quoted(parquet)} (FORMAT parquet)')
-            counted = tables.execute(f"SELECT count(*) FROM {quoted(parquet)}").fetchone()
+            counted = tables.execute(f'COPY (FROM "{name}") TO {quoted(parquet)} (FORMAT parquet)').fetchone()
             assert counted is not None
             rows[name] = counted[0]
             _run(writer, f"CREATE {kind} TABLE {name}({columns})")
-            _run(writer, f"COPY {name} FROM {quoted(parquet)}")
+            _run(writer, f"COPY {name} FROM '{parquet.name}'")
             parquet.unlink()
     _run(writer, "CHECKPOINT")
     _run(writer, "")

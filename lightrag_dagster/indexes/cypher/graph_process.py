@@ -1,7 +1,9 @@
 """The process that writes graph databases: a full disk ends Kùzu's process, which must not be that of a run."""
 
 import json
+import os
 from contextlib import ExitStack
+from pathlib import Path
 
 from lightrag_dagster.core.serving import IDLE_SECONDS, Channel
 from lightrag_dagster.errors import one_line
@@ -16,7 +18,8 @@ def serve(channel: Channel, arguments: list[str]) -> None:
 
     Args:
         channel: brings the path of a new database and the size of its pool in bytes, then statements, each answered by
-            its problem, and at last an empty one, answered when the database is closed.
+            its problem, and at last an empty one, answered when the database is closed. They name files beside it
+            without their folder, in whose name Kùzu would take brackets for a pattern.
         arguments: none.
     """
     channel.say_ready()
@@ -24,8 +27,9 @@ def serve(channel: Channel, arguments: list[str]) -> None:
         path, pool = json.loads(channel.receive(IDLE_SECONDS))
         with ExitStack() as stack:
             try:
+                os.chdir(Path(path).parent)
                 connection = stack.enter_context(connected(path, pool, read_only=False))
-            except RuntimeError as error:
+            except (RuntimeError, OSError) as error:
                 channel.send(one_line(error).encode("utf-8", "replace"))
                 continue
             channel.send(b"")

@@ -6,7 +6,7 @@ SELECT
     coalesce(len(access), 0) = 0 AND has_text(status) AS without
 FROM documents
 WHERE ($paths IS NULL OR len(list_filter(
-        $paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one
+        $paths::VARCHAR[], lambda one: has_path(path, one)
     )) > 0)
     AND ($tags IS NULL OR list_has_any(
         list_transform(tags, lambda one: lower(nfc_normalize(one))),

@@ -19,6 +19,7 @@ from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.storage.duckdb import open_duckdb
 
 _EVIDENCE = 5
@@ -96,11 +97,11 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
         (values[end],) = seen.graph.entities.ids_at(np.array([row], dtype=np.int32))
         notes += more
     rows = facts.table.rows
+    for name, word in conditions.words.items():
+        values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
     if conditions.contradicted:
         rows = rows.filter(pc.greater(pc.list_value_length(rows["contradicts"]), 0))
     rows = rows.drop_columns(["evidence", "contradicts"])
-    for name, word in conditions.words.items():
-        values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
     notes += _missed(rows, values, conditions)
     if conditions.as_of is not None:
         rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
@@ -125,27 +126,25 @@ def _missed(rows: pa.Table, values: Mapping[str, Any], conditions: Conditions) -
         )
 
 
-def _having(rows: pa.Table, asked: Mapping[str, str | None]) -> pa.Table:
+def _having(rows: pa.Table, asked: Mapping[str, str | list[str] | None]) -> pa.Table:
     for column, value in asked.items():
-        rows = rows if value is None else rows.filter(pc.equal(rows[column], value))
+        if value is not None:
+            wanted = pa.array(value if isinstance(value, list) else [value], rows[column].type)
+            rows = rows.filter(pc.is_in(rows[column], value_set=wanted))
     return rows
 
 
-def _known(column: pa.ChunkedArray, asked: str, name: str) -> str:
-    """Return the relation or type that facts have and a text means, in any case, with spaces or underscores."""
-    known = {_plain(one): one for one in pc.unique(column).drop_null().to_pylist()}
-    wanted = _plain(asked)
+def _known(column: pa.ChunkedArray, asked: str, name: str) -> list[str]:
+    """Return the spellings of the relation or type that a text means, in any case, with spaces or underscores."""
+    spellings = pc.unique(column).drop_null().to_pylist()
+    known, wanted = {folded(one): one for one in spellings}, folded(asked)
     if not known:  # of which the notes on the filters tell
-        return wanted
+        return []
     if wanted not in known:
         near = nearest(wanted, known)
         hint = f"did you mean {known[near]!r}?" if near else f"there are {', '.join(sorted(known.values())[:10])}"
         raise QueryError(f"no fact has the {name} {shown(asked)}; {hint}")
-    return str(known[wanted])
-
-
-def _plain(word: str) -> str:
-    return " ".join(word.replace("_", " ").split()).lower()
+    return [one for one in spellings if folded(one) == wanted]
 
 
 @contextmanager

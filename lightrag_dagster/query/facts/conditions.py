@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypedDict
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import day_of, instance, shown, suggested, text, wrong
 from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.stages.facts.values import read_number, unit_of
 
 By = Literal["relation", "subject", "object", "type", "value", "year"]
 
@@ -29,7 +30,7 @@ class FactOptions(TypedDict, total=False):
     type: str | None
     """The type of the subject, as the passes read it."""
     value: str | float | bool | None
-    """A value: a number, alone or with a unit behind a space (`4.2 EUR`), a date (`2024-03-31`; `2024-03` is its first
+    """A value: a number, alone or with a unit (`4.2 EUR`, `$3 million`), a date (`2024-03-31`; `2024-03` is its first
     day), `yes`, `no`, or a value as written, in any case. One of `<`, `<=`, `=`, `>=`, `>` before a number or date
     compares with it."""
     source: str | None
@@ -96,12 +97,24 @@ def compared(value: object) -> ValueCondition:
     sign = _COMPARED.fullmatch(asked)
     operator, operand = (sign[1], sign[2].strip()) if sign else ("=", asked)
     found = ValueCondition(operand if operator == "=" else "", _SIGNS[operator])
-    if number := _NUMBER.fullmatch(operand):
-        return found._replace(number=float(number[1]), unit=number[2])
+    if number := _number(operand):
+        return found._replace(number=number[0], unit=number[1] or None)
     if _DAY.fullmatch(operand):
-        return found._replace(day=day_of(operand, "value"))
+        try:
+            return found._replace(day=day_of(operand, "value"))
+        except QueryError:
+            if sign:
+                raise
     if operator != "=":
         raise wrong("value", "a number or date after a sign, such as >=100, >=100 EUR or <2024-03", value)
     if operand.lower() in _ANSWERS:
         return found._replace(number=_ANSWERS[operand.lower()], is_answer=True)
     return found._replace(signs=[])
+
+
+def _number(operand: str) -> tuple[float, str] | None:
+    """Return a number and its unit: as facts are read, but a dot before the unit alone is decimal."""
+    read, plain = read_number(operand), _NUMBER.fullmatch(operand)
+    if plain and (read is None or unit_of(plain[2] or "") == read[1]):
+        return float(plain[1]), unit_of(plain[2] or "")
+    return read

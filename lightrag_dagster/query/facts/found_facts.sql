@@ -2,20 +2,20 @@
 CREATE OR REPLACE TEMP TABLE found AS
 SELECT fact_id, coalesce(valid_from, valid_to) AS day,
        CASE $by::VARCHAR
-           WHEN 'relation' THEN relation
+           WHEN 'relation' THEN translate(lower(relation), '_-', '  ')
            WHEN 'subject' THEN subject_id
            WHEN 'object' THEN object_id
            WHEN 'type' THEN subject_type
            WHEN 'year' THEN year(valid_from)::VARCHAR
-           WHEN 'value' THEN CASE value_kind WHEN 'text' THEN lower(value)
-                                             ELSE nullif(concat_ws(' ', number, unit, value_date), '') END
+           WHEN 'value' THEN CASE WHEN value IS NOT NULL THEN
+               concat_ws(' ', value_kind, number, unit, value_date, CASE value_kind WHEN 'text' THEN lower(value) END) END
        END AS key,
-       CASE $by WHEN 'value' THEN value END AS said
+       CASE $by WHEN 'value' THEN value WHEN 'relation' THEN relation END AS said
 FROM fact
 WHERE coalesce(subject_id = $subject::VARCHAR, $subject IS NULL)
   AND coalesce(object_id = $object::VARCHAR, $object IS NULL)
-  AND coalesce(relation = $relation::VARCHAR, $relation IS NULL)
-  AND coalesce(subject_type = $type::VARCHAR, $type IS NULL)
+  AND coalesce(list_contains($relation::VARCHAR[], relation), true)
+  AND coalesce(list_contains($type::VARCHAR[], subject_type), $type IS NULL)
   AND ($text::VARCHAR IS NULL OR lower(value) = lower($text)
        -- The sign of the difference says whether a number or date is as compared; yes and no are no numbers.
        OR list_contains($signs::INT[], sign(coalesce(number - $number::DOUBLE, value_date - $day::DATE))::INT)

@@ -25,7 +25,7 @@ class Filters:
 
     Attributes:
         sources: names of sources.
-        paths: patterns; the path below the source must match or be one. `*` is any text, slashes included.
+        paths: patterns; the path below the source must match. `*` is any text, slashes too, and all else is itself.
         media_types: such as `text/markdown`, in any case.
         documents: ids of documents.
         authors: names; one of a document's authors must be among them, in any case.

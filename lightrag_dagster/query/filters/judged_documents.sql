@@ -1,5 +1,5 @@
 -- Of each list of a filter, the values that a document with text meets, and whether it meets the times. A document with
--- several authors names them in one text, with commas.
+-- several authors names them in one text, with commas, which one name may have too.
 CREATE OR REPLACE TEMP TABLE judged AS
 SELECT
     doc_id,
@@ -7,10 +7,13 @@ SELECT
     date IS NULL AS undated,
     contains(translate(parse_filename(path), '_.', '--'), date::VARCHAR) AS dated_by_name,
     if(nfc_normalize(source) IN (SELECT unnest($sources::VARCHAR[])), [nfc_normalize(source)], []) AS sources,
-    list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one) AS paths,
+    list_filter($paths::VARCHAR[], lambda one: has_path(path, one)) AS paths,
     list_filter($media_types::VARCHAR[], lambda one: one = lower(media_type)) AS media_types,
     if(doc_id IN (SELECT unnest($documents::VARCHAR[])), [doc_id], []) AS documents,
-    list_filter($authors::VARCHAR[], lambda one: list_contains(string_split(lower(author), ', '), lower(one))) AS authors,
+    list_filter(
+        $authors::VARCHAR[],
+        lambda one: list_contains(string_split(lower(author), ', '), lower(one)) OR lower(author) = lower(one)
+    ) AS authors,
     list_filter($tags::VARCHAR[], lambda one: list_contains(list_transform(tags, lambda tag: lower(tag)), lower(one))) AS tags,
     list_filter($languages::VARCHAR[], lambda one: one = lower(language)) AS languages,
     modified_at >= $modified_since::TIMESTAMPTZ AS modified_since,

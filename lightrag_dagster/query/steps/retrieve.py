@@ -11,6 +11,7 @@ from itertools import accumulate, islice
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
@@ -252,9 +253,9 @@ def _chunks(
 
 
 def newest_first(graph: Adjacency, hits: Hits) -> Hits:
-    """Return chunks by the date of their first document, newest first, those without last; ties keep their order."""
-    dates = graph.citations.column("date")
-    known = {row: dates[int(graph.citation_offsets[row])].as_py() or "" for row in hits}
+    """Return chunks by the date of their newest document, newest first, those without last; ties keep their order."""
+    dates, offsets = graph.citations.column("date"), graph.citation_offsets
+    known = {row: pc.max(dates[int(offsets[row]) : int(offsets[row + 1])]).as_py() or "" for row in hits}
     return {row: hits[row] for row in sorted(hits, key=known.__getitem__, reverse=True)}
 
 

@@ -1,7 +1,6 @@
 """What mentions are merged into, what the stores then hold, and what the report says."""
 
 import asyncio
-from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,19 +12,17 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.assets.status_report import report
 from lightrag_dagster.core import identity
-from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS
-from lightrag_dagster.indexes.facts import fact_rows
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
-from lightrag_dagster.storage.duckdb import open_duckdb
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
+from tests.indexes.test_facts_views import database, fact
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
@@ -111,21 +108,20 @@ def stores() -> dict[str, Any]:
         return found | arrays | {"names of arrays": [*arrays], "facts": _facts()}
 
 
-def _facts() -> list[dict[str, Any]]:
-    """Return the rows of the arrays of facts of one at a time: with a beginning, an end, both and neither."""
-    days = {"a": ("2018-01-01", None), "b": (None, "2019-12-31"), "c": (None, "2023-12-31"), "d": (None, None)}
-    days["e"] = ("2021-01-01", "2021-06-30")
-    common = {"subject_id": "ent-1", "relation": "led by", "value_kind": None, "single": True}
+def _facts() -> list[list[Any]]:
+    """Return when facts hold, and which contradict each other."""
     facts = [
-        dict.fromkeys(MERGED_FACTS.names) | common | {"fact_id": name, "object_id": f"ent-{name}"}
-        | {"valid_from": first and date.fromisoformat(first), "valid_to": last and date.fromisoformat(last)}
-        for name, (first, last) in days.items()
-    ]  # fmt: skip
-    evidence = [dict.fromkeys(FACT_EVIDENCE.names) | {"fact_id": name, "chunk_id": name} for name in days]
-    with open_duckdb(threads=1) as connection:
-        connection.register("merged_facts", pa.Table.from_pylist(facts, MERGED_FACTS))
-        connection.register("fact_evidence", pa.Table.from_pylist(evidence, FACT_EVIDENCE))
-        return [{key: str(value) for key, value in row.items()} for row in fact_rows(connection).to_pylist()]
+        fact("Ada", "2020"),
+        fact("Ben", "2022-03", relation="Chief_Executive"),
+        fact("Cy", "2022-03"),
+        fact("Dee", None),
+        fact("Fay", None, "2019", relation="chair"),
+        fact("Gil", None, "2023", relation="chair"),
+        fact("Eva", "2021", "2023", single=False, relation="advisor"),
+    ]
+    with database(*facts) as connection:
+        views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")
+        return [connection.sql(view).to_arrow_table().to_pylist() for view in views]
 
 
 def status_report() -> dict[str, Any]:

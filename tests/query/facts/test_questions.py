@@ -9,6 +9,7 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.types import Fact
+from lightrag_dagster.testing.building import build_knowledge_base
 from tests.query.facts.home import CANARY
 
 
@@ -197,5 +198,64 @@ def test_facts_that_cannot_both_be_name_each_other(knowledge: KnowledgeBase) -> 
     assert {first, last} <= set(contradicted)
     assert knowledge.count(contradicted=True).total == len(contradicted)
     assert len(knowledge.facts("Orrin Instruments", contradicted=True)) == 0
+    assert len(knowledge.facts(relation="revenue", contradicted=True)) == 0
     with pytest.raises(QueryError, match="contradicted takes True or False"):
         knowledge.facts(contradicted="yes")  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def spelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Two tables that spell a relation differently."""
+    folder = tmp_path_factory.mktemp("spelled")
+    (folder / "a.csv").write_text(
+        "id,part,price,since,sold,code\n1,Clear Cap,145 €,2024-01,yes,2021-55\n2,Lamp,1,2024,,\n"
+    )
+    (folder / "b.csv").write_text("id,part,price,since\n1,Clear Cap,48000 EUR,2025-01\n2,Lamp,9 EUR,2024\n")
+    price = {"subject": "part", "subject_type": "artifact", "value": "price", "single": True, "valid_from": "since"}
+    others = [
+        {"subject": "part", "relation": "sold", "value": "sold", "kind": "yes/no"},
+        {"subject": "part", "relation": "code", "value": "code", "kind": "text"},
+    ]
+    facts = {"a": [price | {"relation": "List_price"}, *others], "b": [price | {"relation": "list price"}]}
+    named = {
+        name: {"uri": str(folder / f"{name}.csv"), "rows": {"text": "{part} is sold.", "facts": of_table}}
+        for name, of_table in facts.items()
+    }
+    with build_knowledge_base(folder, {"notes/a.md": "Clear Cap is old."}, named_sources=named).open() as opened:
+        yield opened
+
+
+@pytest.mark.long
+def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> None:
+    for relation in ("list price", "List_price", "LIST-PRICE"):
+        found = spelled.facts("Clear Cap", relation=relation)
+        assert [one.value for one in found] == ["48000 EUR", "145 €"]
+    assert [one.value for one in spelled.facts("Clear Cap", relation="list price", as_of="2025-06")] == ["48000 EUR"]
+    assert [(one.key, one.count) for one in spelled.count(by="relation", relation="list price").counts] == [
+        ("List_price", 4)
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (">=100 €", 2),
+        ("> 100 eur", 2),
+        ("48,000 EUR", 1),
+        ("€48000", 1),
+        ("0.048 million EUR", 1),
+        ("<1.5", 1),
+        ("145 USD", 0),
+        ("2021-55", 1),
+        ("2021-56", 0),
+    ],
+)
+def test_a_value_is_read_as_facts_are(spelled: KnowledgeBase, value: str, number: int) -> None:
+    assert spelled.count(value=value).total == number
+
+
+@pytest.mark.long
+def test_yes_is_no_number_that_is_counted(spelled: KnowledgeBase) -> None:
+    counted = spelled.count(by="value").counts
+    assert {(one.key, one.count) for one in counted} >= {("1", 1), ("yes", 1)}

@@ -29,7 +29,7 @@ ROWS = [
     ("open", "b [2].txt", "text/plain", "doc-b", "duplicate", None, [], None, None),
     ("open", "broken.pdf", "application/pdf", "doc-c", "failed", "Emil Dornacher", ["dam"], None, None),
     ("hidden", "c 2025.06.13.eml", "message/rfc822", "doc-d", "stale", "Jonas Feld", ["secret"], "fr", "2025-06-13"),
-    ("hidden", "d.x", "application/x-own", "doc-e", "processed", None, [], "xx", None),
+    ("hidden", "d.x", "application/x-own", "doc-e", "processed", "Smith, John", [], "xx", None),
 ]
 
 
@@ -58,9 +58,12 @@ NAMED = "1 document has its date in its name, which counts where nothing else sa
         (Filters(languages="DE"), {"doc-a"}, []),
         (Filters(media_types=["Text/Plain", "TEXT/MARKDOWN"]), {"doc-a", "doc-b"}, []),
         (Filters(authors=["lucian farrow", "Nobody"]), {"doc-a"}, ["no document with text has author 'Nobody'"]),
+        (Filters(authors="smith, john"), {"doc-e"}, []),
         (Filters(authors="Nobody"), set(), [NOTHING, "no document with text has author 'Nobody'"]),
         (Filters(tags="dam"), set(), [NOTHING, "no document with text has tag 'dam'"]),
         (Filters(paths="b [2].txt"), {"doc-b"}, []),
+        (Filters(paths="b [2].*"), {"doc-b"}, []),
+        (Filters(paths="b ?2].txt"), set(), [NOTHING, "no document with text has a path like 'b ?2].txt'"]),
         (Filters(paths=["*.pdf", "a.*"]), {"doc-a"}, ["no document with text has a path like '*.pdf'"]),
         (
             Filters(paths=["nowhere/*", "open/*.md"]),
