@@ -116,7 +116,7 @@ def compared(value: object) -> ValueCondition:
 def _number(operand: str, *, may_doubt: bool) -> tuple[float, str] | None:
     """Return a number and its unit: as facts are read, but a dot before the unit alone is decimal.
 
-    Raises QueryError for one that may be a thousand times as much, as `50.000 EUR`; a value that is no text is not.
+    Raises QueryError for one that may be a thousand times as much, as `50.000 EUR`, where it is text.
     """
     read, plain = read_number(operand), _NUMBER.fullmatch(operand)
     by_dot, by_comma = (read_number(operand, decimal) for decimal in ".,")

@@ -34,7 +34,7 @@ _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _FIRST = re.compile(r"[^ /(,;]+")
 _FINE = re.compile(r" ?(?:/|(?:per|pro|je|par|por|al|a) ) ?(?:l|lit\w+|k?wh|kilowatt\w*)(?!\w)", re.IGNORECASE)
-"""Of prices with a third decimal: of a litre of fuel, or a kilowatt hour."""
+"""Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
 _MINUS_BEHIND = re.compile(r"^ ?-(?= |$)|-$")
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
 _EITHER = {",": True, ".": True}
@@ -132,6 +132,8 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, Mapping[str, bool], 
             factor = letter
         elif letter and (rest[:1].isalpha() or (word[1] == "k" and not rest)):
             factor = "NaN"  # 5m users are millions, 5 m high is a length; 12k alone are thousands
+        elif word[1] in ("Billion", "Trillion") and not is_money:
+            factor = "NaN"  # in German a Billion is a thousand times as much
         elif name in meanings("scales beside decimal commas"):
             factor, groups = meanings("scales beside decimal commas")[name], _BY_DECIMAL[","]
         elif name in meanings("scales"):
