@@ -15,14 +15,17 @@ _SIGNS = "€$£¥₹₽₩₺₴₪฿₫₦"
 _DASH = "[-‐‑–—−~]"
 _CUT_BEHIND = re.compile(
     rf"\s?{_DASH}\s?[{_SIGNS}]?\d|[-−](?=[\s|]|$)|\s?[/⁄×x*·^]\s?\d|[\s-]?[¼-¾⅐-⅞]|\d|[ \xa0\u202f’']\d{{3}}(?!\d)"
-    r"|[\s-]{0,2}(?:(?:percentage|basis)[ -])?(?:points?|punkten?|punkte|prozentpunkt\w*|pp|bps?)(?!\w)",
+    r"|[\s-]{0,2}(?:(?:percentage|basis)[ -]points?|prozentpunkt\w*|pp|bps?)(?!\w)",
     re.IGNORECASE,
 )
 _CUT_BEFORE = re.compile(
-    rf"(?<![^\W\d_])\d[\d.,]*\s?(?:[^\W\d_]{{1,3}}|[{_SIGNS}%])?\s?{_DASH}\s?$|[\d\s][/⁄×*·^]\s?$|[<>≤≥±−]\s?$|(?<![\w)])[-–]$"
+    rf"(?<![^\W\d_])\d[\d.,]*\s?(?:[^\W\d_]{{1,3}}|[{_SIGNS}%])?\s?{_DASH}\s?$"
+    r"|\d\s?[/⁄×*·^]\s?$|(?:[≤≥±−]|(?<=[ (|])[<>]=?)\s?$"
+    r"|(?<![\w)])[-–]$"
     r"|(?<!\w)(?:minus|moins|meno|menos|минус)\s$|(?<![\d.,])\d{1,3}[ \xa0\u202f’'](?=$)",
     re.IGNORECASE,
 )
+_POINTS = re.compile(r"[\s-]{0,2}(?:points?|punkte?n?)(?!\w)", re.IGNORECASE)
 _CELL = re.compile(r"(?:^|[|\n\t])\s*\($")
 
 
@@ -46,6 +49,8 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
         first -= len(more[0])
     before, behind = text[max(0, first - _NEAR) : first], text[last : last + _NEAR]
     if _CUT_BEHIND.match(behind) or ((found := _CUT_BEFORE.search(before)) and _is_cut(found[0], text[first:last])):
+        return None
+    if read and read[1].startswith("%") and _POINTS.match(behind):
         return None
     if (
         before.endswith("(")
