@@ -139,7 +139,11 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
 
 def _kind(values: Sequence[str]) -> str:
     """Return the kind of value that all of some texts are."""
-    readers: dict[str, Callable[[str], object]] = {"number": read_number, "date": read_date, "yes/no": read_yes_no}
+    readers: dict[str, Callable[[str], object]] = {
+        "number": lambda one: read_number(one) or read_number(one, "."),  # of doubts the columns tell
+        "date": read_date,
+        "yes/no": read_yes_no,
+    }
     return next((kind for kind, read in readers.items() if all(read(one) is not None for one in values)), "text")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+import pyarrow.compute as pc
+
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.fact_schemas import of_pass
@@ -34,7 +36,8 @@ def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Acc
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
         if judged.whole and judged.reason:
-            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
+            kept = f"; {_kept(tables, source, name, record)}" if record and name in before else ""
+            rejected.append(f"{judged.reason}{kept}")
         elif not judged.accepted and name in to_read:
             others.append(f"pass {name} is to read {source}")
         readings = tables.current(of_pass("readings", name), source)
@@ -42,6 +45,15 @@ def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Acc
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
     return PassStates(rejected, others, accept, passing)
+
+
+def _kept(tables: SourceTables, source: str, name: str, record: Accepted) -> str:
+    """Say what stays of the accepted facts of a pass: those of chunks that are still there."""
+    facts = tables.read(of_pass("facts", name), source, record.passes[name]["facts"], ["chunk_id"])["chunk_id"]
+    chunks = tables.read("chunks", source, record.tables["chunks"], ["chunk_id"])["chunk_id"]
+    gone = pc.sum(pc.invert(pc.is_in(facts, value_set=chunks))).as_py()
+    without = f", without {counted(gone, 'fact', 'facts')} of chunks that were edited or removed" if gone else ""
+    return f"its last accepted facts stay{without}"
 
 
 def pass_warnings(recipes: Recipes, sources: Collection[str]) -> Iterator[str]:

@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 1,
     "extractions": 4,
     "mentions": 6,
-    "facts": 2,
+    "facts": 3,
     "merge": 11,
     "stores": 12,
     "report": 5,

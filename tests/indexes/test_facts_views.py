@@ -146,6 +146,21 @@ def spans(*facts: Row) -> dict[str, tuple[str | None, str | None]]:
             id="an end, then a beginning",
         ),
         pytest.param(
+            [fact("bea", None, "2023"), fact("ada", None, "2019"), fact("eve", "2018", "2018"), fact("dan", "2024")],
+            {
+                "eve": ("2018-01-01", "2018-12-31"),
+                "ada": ("2019-01-01", "2019-12-31"),
+                "bea": ("2020-01-01", "2023-12-31"),
+                "dan": ("2024-01-01", None),
+            },
+            id="an end alone: after the end before",
+        ),
+        pytest.param(
+            [fact("ada", None, "2019", single=False), fact("bea", None, "2023", single=False)],
+            {"ada": (None, "2019-12-31"), "bea": (None, "2023-12-31")},
+            id="an end alone, not single",
+        ),
+        pytest.param(
             [fact("ada", single=False), fact("bea", "2020", single=False), fact("cyd", "2021", "2022", single=False)],
             {"ada": (None, None), "bea": ("2020-01-01", None), "cyd": ("2021-01-01", "2022-12-31")},
             id="not single: each by itself",

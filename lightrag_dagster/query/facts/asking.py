@@ -1,6 +1,6 @@
 """Lists and counts of facts by conditions, in SQL that never changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.facts import FactIndex
 from lightrag_dagster.query.arguments import nearest, shown
@@ -23,6 +24,8 @@ from lightrag_dagster.storage.duckdb import open_duckdb
 
 _EVIDENCE = 5
 """Facts that a number names."""
+
+_COLUMNS = {"subject": "subject_id", "object": "object_id", "relation": "relation", "type": "subject_type"}
 
 _NO_FACTS = "the snapshot has no facts: no pass has read any; `lightrag-dagster status` says why, see docs/facts.md"
 
@@ -99,10 +102,36 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
     if conditions.contradicted:
         rows = rows.filter(pc.greater(pc.list_value_length(rows["contradicts"]), 0))
     rows = rows.drop_columns(["evidence", "contradicts"])
+    notes += _missed(rows, values, conditions)
     if conditions.as_of is not None:
         rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
     values |= conditions.value._asdict() | {"by": by}
     return Selection(facts, rows, values, tuple(notes))
+
+
+def _missed(rows: pa.Table, values: Mapping[str, Any], conditions: Conditions) -> Iterator[str]:
+    """Yield notes on facts of the same names that are not where they may be looked for."""
+    found = _having(rows, {_COLUMNS[end]: values[end] for end in _COLUMNS})
+    name, subject = conditions.names.get("subject"), values["subject"]
+    as_object = _having(rows, {"object_id": subject}).num_rows if subject and not found.num_rows else 0
+    if name and as_object and not _having(rows, {"subject_id": subject}).num_rows:
+        number = counted(as_object, "fact", "facts")
+        yield f"{shown(name)} is the subject of none, and the object of {number}: ask by --object"
+    is_open = pc.and_(pc.is_valid(found["when_words"]), pc.is_null(pc.coalesce(found["valid_from"], found["valid_to"])))
+    if conditions.as_of is not None and (undated := pc.sum(is_open).as_py()):
+        number = counted(undated, "fact of these names has", "facts of these names have")
+        yield (
+            f"{number} a time that cannot be read: such a fact counts on every day, or on none where another of a "
+            "`single` relation is dated; leave the day out to see them"
+        )
+
+
+def _having(rows: pa.Table, asked: Mapping[str, str | list[str] | None]) -> pa.Table:
+    for column, value in asked.items():
+        if value is not None:
+            wanted = pa.array(value if isinstance(value, list) else [value], rows[column].type)
+            rows = rows.filter(pc.is_in(rows[column], value_set=wanted))
+    return rows
 
 
 def _known(column: pa.ChunkedArray, asked: str, name: str) -> list[str]:

@@ -14,6 +14,7 @@ from lightrag_dagster.stages.facts.values import read_number, unit_of
 By = Literal["relation", "subject", "object", "type", "value", "year"]
 
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?: (\S.*))?")
+_IN_DOUBT = re.compile(r"-?[1-9]\d{0,2}[.,]\d{3}(?: .*)?")
 _DAY = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _COMPARED = re.compile(r"(<=|>=|<|>|=) ?(.+)")
 _SIGNS = {"<": [-1], "<=": [-1, 0], "=": [0], ">=": [0, 1], ">": [1]}
@@ -97,7 +98,7 @@ def compared(value: object) -> ValueCondition:
     sign = _COMPARED.fullmatch(asked)
     operator, operand = (sign[1], sign[2].strip()) if sign else ("=", asked)
     found = ValueCondition(operand if operator == "=" else "", _SIGNS[operator])
-    if number := _number(operand):
+    if number := _number(operand, may_doubt=not isinstance(value, Real)):
         return found._replace(number=number[0], unit=number[1] or None)
     if _DAY.fullmatch(operand):
         try:
@@ -112,9 +113,15 @@ def compared(value: object) -> ValueCondition:
     return found._replace(signs=[])
 
 
-def _number(operand: str) -> tuple[float, str] | None:
-    """Return a number and its unit: as facts are read, but a dot before the unit alone is decimal."""
+def _number(operand: str, *, may_doubt: bool) -> tuple[float, str] | None:
+    """Return a number and its unit: as facts are read, but a dot before the unit alone is decimal.
+
+    Raises QueryError for one that may be a thousand times as much, as `50.000 EUR`, where it is text.
+    """
     read, plain = read_number(operand), _NUMBER.fullmatch(operand)
-    if plain and (read is None or unit_of(plain[2] or "") == read[1]):
-        return float(plain[1]), unit_of(plain[2] or "")
-    return read
+    by_dot, by_comma = (read_number(operand, decimal) for decimal in ".,")
+    is_plain = plain and (read is None or unit_of(plain[2] or "") == read[1])
+    if may_doubt and by_dot and by_comma and _IN_DOUBT.fullmatch(operand) and (is_plain or read is None):
+        either = " or ".join(f"{one:.12g}" for one in sorted((by_dot[0], by_comma[0])))
+        raise QueryError(f"value {shown(operand)} may be {either}: write the number as one of these")
+    return (float(plain[1]), unit_of(plain[2] or "")) if plain and is_plain else read

@@ -15,6 +15,7 @@ from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
 from lightrag_dagster.stages.extraction.json_answers import repaired
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
+from lightrag_dagster.stages.facts.beside import whole_amount
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
 from lightrag_dagster.stages.facts.standing import FoundWords, PassageText
@@ -42,6 +43,7 @@ OTHER_RELATION = "relation that the schema lacks"
 OTHER_TYPE = "type that the relation does not have"
 WITH_ITSELF = "relation of an entity with itself"
 NO_NUMBER = "value without a number"
+IN_DOUBT = "number that may be a thousand times as much: set `decimal` in its relation"
 NO_DATE = "value without a date"
 NO_YES_NO = "value other than yes or no"
 WORDS_LACKING = "words that the passage lacks"
@@ -193,7 +195,7 @@ def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str
         raise _RejectedError(OTHER_RELATION)
     schema = of_pass.relations[name]
     subject, subject_type = _name(item, "subject", schema.from_types, NO_SUBJECT)
-    end = _end(item, schema, passage)
+    end = _end(item, schema, passage, is_prose=not of_pass.is_of_columns)
     if end.object and name_key(end.object) == name_key(subject):
         raise _RejectedError(WITH_ITSELF)
     words, when_words, when = _stands(item, passage), None, None
@@ -217,7 +219,7 @@ def _stands(item: Mapping[str, object], passage: PassageText) -> FoundWords:
     return span
 
 
-def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText) -> _End:
+def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, *, is_prose: bool) -> _End:
     if schema.to_types:
         return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
     value = _text(item.get("value")) or _text(item.get("object"))
@@ -227,7 +229,9 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         if (answer := read_yes_no(value)) is None:
             raise _RejectedError(NO_YES_NO)
         return _End(value=value, number=float(answer))
-    if not (span := passage.find(value)):
+    if not (
+        span := passage.find(value, whole_amount) if is_prose and schema.value == "number" else passage.find(value)
+    ):
         raise _RejectedError(VALUE_LACKING)
     value = _text(span.words)
     if schema.value == "date":
@@ -235,8 +239,9 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
             raise _RejectedError(NO_DATE)
         return _End(value=value, value_date=day[0])
     if schema.value == "number":
-        if (number := read_number(value)) is None:
-            raise _RejectedError(NO_NUMBER)
+        if (number := read_number(value, schema.decimal)) is None:
+            in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
+            raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)
         return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))
     return _End(value=value)
 

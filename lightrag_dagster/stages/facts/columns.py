@@ -10,6 +10,8 @@ from lightrag_dagster.stages.facts.passes import Pass
 
 _NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+-?")
 _DIGITS = re.compile(r"\d(?:[\d.,'’ ]*\d)?")
+_MINUS_BEHIND = re.compile(r"([^-]*\d)(?:-((?: [^-]*)?)|( ?[^-\d]+)-)")
+"""As SAP and German accounts write it: `1.234,50-`, `5,00- EUR`, `5,00 EUR-`."""
 _IN_DOUBT = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 """A number whose sign may be decimal or group, as long as the column does not say which."""
 
@@ -64,8 +66,8 @@ def _plain(cell: str, sign: str | None) -> str:
         return cell
     (digits,) = runs
     in_doubt = f"{digits} or " + re.sub(r"\D", "", digits)
-    negative = re.fullmatch(r"([^-]*\d)-", cell)  # as SAP writes it
-    cell = f"-{negative[1]}" if negative else cell
+    if negative := _MINUS_BEHIND.fullmatch(cell):
+        cell = f"-{negative[1]}{negative[2] or negative[3] or ''}"
     if sign is None:
         return cell.replace(digits, in_doubt) if _IN_DOUBT.fullmatch(digits) else cell
     if not (found := _BY_SIGN[sign].fullmatch(digits)):

@@ -33,6 +33,7 @@ _QUARTER = re.compile(rf"第?(?<!\d)([1-4])(?!\d){_NTH} ?<q>|<q>\.? ?([1-4])(?!\
 _FORMS = (
     ("yxmd", r"([12]\d{3})(?P<s0>[-/.])(\d\d?)(?P=s0)(\d\d?)(?!\d)"),
     ("axby", r"(\d\d?)(?P<s1>[-/.]) ?(\d\d?)(?P=s1) ?" + _Y),
+    ("dm", r"(\d\d?)\. ?(\d\d?)\.(?= ?(?:-|bis\b))"),
     ("dmy", f"{_N}{_OF}{_M}(?:{_OF}{_Y})?"),
     ("mdy", f"{_M}{_OF}{_N}(?:{_OF}{_Y})?"),
     ("my", f"{_M}(?:{_OF}{_Y})?"),
@@ -102,7 +103,7 @@ def _plain(words: str) -> str:
     """Return words with months as `<m3>`, quarters as `<q3>` and all numbers in digits."""
     text = unicodedata.normalize("NFKC", words).casefold() if len(words) <= _LONGEST else ""
     text = re.sub("[‐-―−]", "-", " ".join(text.split()))
-    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", text)))
+    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", _in_force().sub("", text))))
     months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
 
     def known(match: re.Match[str]) -> str:
@@ -126,6 +127,11 @@ def _tokens() -> re.Pattern[str]:
     """Return the pattern of a word; those of languages without spaces are known words."""
     known = sorted((word for word in listed(*sections()) if re.match(f"[{_EAST_ASIAN}]", word)), key=len, reverse=True)
     return re.compile(f"{'|'.join(known)}|[^\\W\\d_{_EAST_ASIAN}]+|\\S")
+
+
+@cache
+def _in_force() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, listed('in force')))})(?!\w)")
 
 
 @cache

@@ -36,6 +36,7 @@ class RelationSchema(_Strict):
     to_types: tuple[str, ...] = Field(default=(), alias="to")
     value: ValueKind | None = None
     unit: str | None = None
+    decimal: Literal[".", ","] | None = None
     dated: bool = False
     single: bool = False
     description: str = ""
@@ -57,6 +58,8 @@ class RelationSchema(_Strict):
             raise ValueError("give it either `to`, the types at its other end, or `value`, the kind of its value")
         if self.unit and self.value != "number":
             raise ValueError("a unit is of a number; write `value: number`, or leave the unit out")
+        if self.decimal and self.value != "number":
+            raise ValueError("a decimal sign is of a number; write `value: number`, or leave `decimal` out")
         return self
 
 
@@ -92,14 +95,20 @@ class Pass(_Strict):
 
     @cached_property
     def asked(self) -> str:
-        """A hash of what the question about a chunk says of it; `single` and `sources` are not part of that."""
-        said = {name: one.model_dump(exclude={"single"}) for name, one in self.relations.items()}
+        """A hash of what the question about a chunk says of it, without `single`, `decimal` and `sources`."""
+        said = {name: one.model_dump(exclude={"single", "decimal"}) for name, one in self.relations.items()}
         return digest(self.types, said)
 
     @cached_property
     def parsed(self) -> str:
         """A hash of all that shapes its facts."""
-        return digest(self.asked, [name for name, one in self.relations.items() if one.single])
+        signs = {name: one.decimal for name, one in self.relations.items() if one.decimal}
+        return digest(self.asked, [name for name, one in self.relations.items() if one.single], signs)
+
+    @property
+    def is_of_columns(self) -> bool:
+        """True for the pass of sources whose columns state facts."""
+        return self.name == OF_COLUMNS
 
     def reads(self, source: str) -> bool:
         """Say whether it reads the chunks of a source."""

@@ -2,12 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 _IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # the minus is meant
 _KEPT = "%‰°⁄"
+
+
+Edges = Callable[[str, int, int], tuple[int, int] | None]
+"""Returns the place of words in a text with what belongs to them; None where they are a part of others."""
 
 
 class FoundWords(NamedTuple):
@@ -24,20 +28,22 @@ class PassageText:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def find(self, words: str) -> FoundWords | None:
+    def find(self, words: str, edges: Edges = lambda _, first, last: (first, last)) -> FoundWords | None:
         """Return where words stand: as they are, else by what counts in them; not within other words or numbers."""
         wanted = "".join(sign for sign, _ in _signs(words))
         if not wanted:
             return None
+        for first, last in self._found(words, wanted):
+            if self._is_whole(first, last) and (place := edges(self._text, first, last)):
+                return FoundWords(self._text[slice(*place)], *place)
+        return None
+
+    def _found(self, words: str, wanted: str) -> Iterator[tuple[int, int]]:
         for start in _places(self._text, words):
-            if self._is_whole(start, start + len(words)):
-                return FoundWords(words, start, start + len(words))
+            yield start, start + len(words)
         signs, places = self._folded
         for start in _places(signs, wanted):
-            first, last = places[start], places[start + len(wanted) - 1] + 1
-            if self._is_whole(first, last):
-                return FoundWords(self._text[first:last], first, last)
-        return None
+            yield places[start], places[start + len(wanted) - 1] + 1
 
     def _is_whole(self, first: int, last: int) -> bool:
         """Say whether words and numbers end at both edges: `12` stands neither in `123` nor in `12.5`."""

@@ -2,16 +2,19 @@
 
 A dot or comma that can be read in two ways is settled by these rules, in this order:
 
+- By `decimal`, where it is given: a number of another form is none.
 - The last one is decimal if both are there, or if no group of exactly three digits follows it.
-- Beside a scale word of a language with decimal commas (`Mio.`, `milliards`) a comma is decimal, and a dot groups.
-- A comma before three digits groups: `1,234`.
-- A dot before three digits groups beside a currency that is written so (`1.234 €`). It is decimal otherwise (`1.234`,
-  `1.234 km`); but texts that may well mean a thousand times as much are unread: `50.000`, `1.234 Einwohner`.
+- Beside a scale word of a language with decimal commas (`Mio.`, `milliards`, `millions de`) a comma is decimal, and a
+  dot groups; beside another (`million`) a dot is decimal, and a comma groups.
+- Before three digits a comma groups beside a currency, and a dot beside one that is written so (`1.234 €`); both do
+  beside whole things (`1.234 Einwohner`, `1,234 employees`).
+- Others may be a thousand times as much, and are unread: `1.234`, `2,500 m²`, `1.659 EUR/l`.
 """
 
 import math
 import re
 import unicodedata
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
@@ -29,38 +32,44 @@ _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d
 _NOT_ALONE = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)")
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_FIRST = re.compile(r"[^ /(,;]+")
+_FINE = re.compile(r" ?(?:/|(?:per|pro|je|par|por|al|a) ) ?(?:l|lit\w+|k?wh|kilowatt\w*)(?!\w)", re.IGNORECASE)
+"""Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
+_MINUS_BEHIND = re.compile(r"^ ?-(?= |$)|-$")
+_BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
+_EITHER = {",": True, ".": True}
 _SIGN = re.compile(r"([^\W\d_]{0,3})([- ]?)(\W)")  # of a currency
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
 """Signs beside a unit which say that the number may not be the amount."""
 
 
 @lru_cache(maxsize=4096)
-def read_number(words: str) -> tuple[float, str] | None:
+def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | None:
     """Return the number that words say in digits, and its unit; None if they have another number or say more.
 
-    Signs of currencies become their codes; other units stay as they are written.
+    Signs of currencies become their codes; other units stay as they are written. `decimal` is the decimal sign of
+    numbers, if that is known.
     """
     text = " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else ""
     found = _DIGITS.search(text)
     if not found:
         return None
     before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
-    if _NOT_ALONE.search(after) or after.strip() == "-" or "⁄" in unicodedata.normalize("NFKC", after):
+    if _NOT_ALONE.search(after) or _MINUS_BEHIND.search(after) or "⁄" in unicodedata.normalize("NFKC", after):
         return None
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
     signs = "".join(said).replace(ahead.replace(" ", ""), "", 1)
     if (ahead and not _is_currency(ahead)) or len(signs) > 1:
         return None
-    scale, by_comma, rest = _scale(after, is_money=bool(ahead))
+    scale, of_scale, rest = _scale(after, is_money=bool(ahead))
     behind = rest.strip(" -,;:")
     if _UNSURE.search(behind):
         return None
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
     unit = " ".join(dict.fromkeys(unit_of(each) for each in (ahead, behind) if each))
-    by_dot = by_comma or (scale == 1 and unit.casefold() in listed("currencies grouped by dots"))
-    number = _decimal(re.sub("[ ']", "", found[0]), behind if scale == 1 else "", by_comma=by_comma, by_dot=by_dot)
+    groups = of_scale if scale != 1 else _grouping(unit)
+    number = _decimal(re.sub("[ ']", "", found[0]), groups, decimal)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
     value = float(number * scale) * (-1 if signs == "-" else 1)
@@ -74,8 +83,11 @@ def read_yes_no(words: str) -> bool | None:
 
 
 def unit_of(word: str) -> str:
-    """Return the code of a currency's sign or name, and other units as they are written."""
-    return meanings("units").get(_plain(word).casefold(), _plain(word))
+    """Return a unit with the code of a currency's sign or name, and other units as they are written."""
+    whole, first = meanings("units").get(_plain(word).casefold()), _FIRST.match(word)
+    if whole or not first or first[0] == word:
+        return whole or _plain(word)
+    return unit_of(first[0]) + word[first.end() :]
 
 
 def _is_currency(word: str) -> bool:
@@ -97,9 +109,22 @@ def _currency_sign(word: str) -> re.Match[str] | None:
     return found if found and unicodedata.category(found[3]) == "Sc" else None
 
 
-def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:
-    """Return the factor of the words after a number, whether their language has decimal commas, and the rest."""
-    scale, by_comma = Decimal(1), False
+def _grouping(unit: str) -> Mapping[str, bool]:
+    """Return which sign groups beside a unit, if three digits follow it; one that is left out may or may not."""
+    first = _FIRST.match(unit)
+    name = first[0].casefold() if first else ""
+    if (
+        first
+        and (_is_currency(first[0]) or name in listed("names of currencies"))
+        and not _FINE.match(unit, first.end())
+    ):
+        return _EITHER if name in listed("currencies grouped by dots") else {",": True}
+    return _EITHER if name in listed("whole things") else {}
+
+
+def _scale(after: str, *, is_money: bool) -> tuple[Decimal, Mapping[str, bool], str]:
+    """Return the factor of the words after a number, which sign groups in their language, and the rest."""
+    scale, groups = Decimal(1), _BY_DECIMAL["."]
     while word := _WORD.match(after):
         name, rest = word[1].casefold(), after[word.end() :]
         letter = meanings("scales of letters").get(name)
@@ -107,34 +132,35 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:
             factor = letter
         elif letter and (rest[:1].isalpha() or (word[1] == "k" and not rest)):
             factor = "NaN"  # 5m users are millions, 5 m high is a length; 12k alone are thousands
+        elif word[1] in ("Billion", "Trillion") and not is_money:
+            factor = "NaN"  # in German a Billion is a thousand times as much
         elif name in meanings("scales beside decimal commas"):
-            factor, by_comma = meanings("scales beside decimal commas")[name], True
+            factor, groups = meanings("scales beside decimal commas")[name], _BY_DECIMAL[","]
         elif name in meanings("scales"):
             factor = meanings("scales")[name]
         else:
             break
         scale, after = scale * Decimal(factor), _OF.sub("", rest)
-    return scale, by_comma, after
+        groups = groups if after == rest or rest.startswith("of") else _BY_DECIMAL[","]
+    return scale, groups, after
 
 
-def _decimal(digits: str, behind: str, *, by_comma: bool, by_dot: bool) -> Decimal | None:
+def _decimal(digits: str, groups: Mapping[str, bool], decimal: str | None) -> Decimal | None:
     """Return the number that digits with dots and commas are; None if they are none, or may be another one.
 
-    `by_comma`: a comma before three digits is decimal; `by_dot`: a dot there groups. `behind` is what follows.
+    `groups` says whether a sign before three digits groups, `decimal` which sign never does.
     """
     plain, exponent, power = digits.casefold().partition("e")
-    head, last, tail = plain.rpartition(max(".,", key=plain.rfind))
+    head, last, tail = plain.rpartition(decimal or max(".,", key=plain.rfind))
     if not last or plain.count(last) > 1:
-        is_number = not last or _GROUPED.fullmatch(plain)
-        return Decimal(re.sub("[.,]", "", plain) + exponent + power) if is_number else None
+        is_number = plain.isdigit() or _GROUPED.fullmatch(plain)
+        return Decimal(re.sub("[.,]", "", plain) + exponent + power) if is_number and not (last and decimal) else None
     if "," in head or "." in head:
         if not _GROUPED.fullmatch(head):
             return None
-    elif _GROUPED.fullmatch(plain) and not plain.startswith("0"):
-        if not by_comma if last == "," else by_dot:
-            return Decimal(head + tail + exponent + power)
-        word = _LONG_WORD.match(behind)
-        is_counted = word and not any(part in word[0].casefold() for part in listed("measures"))
-        if last == "." and (is_counted or tail == "000"):
+    elif _GROUPED.fullmatch(plain) and not (decimal or exponent or plain.startswith("0")):
+        if last not in groups:
             return None
-    return Decimal(re.sub("[.,]", "", head) + "." + tail + exponent + power)
+        if groups[last]:
+            return Decimal(head + tail + exponent + power)
+    return Decimal(re.sub("[.,]", "", head) + "." + tail + exponent + power) if tail.isdigit() else None

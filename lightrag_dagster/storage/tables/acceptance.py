@@ -169,8 +169,9 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         mend = (
             "the cells or raise the bound" if name == OF_COLUMNS else "the schema, raise the bound or ask another model"
         )
+        rows = "facts in columns of" if name == OF_COLUMNS else "rows of the answers about"
         reason = (
-            f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} rows of the answers about source "
+            f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} {rows} source "
             f"{source!r} yield no fact ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
             f"extraction.max_rejected_share allows{most}; mend {mend}"
         )

@@ -122,6 +122,8 @@ def _facts() -> list[list[Any]]:
         fact("Ben", "2022-03", relation="Chief_Executive"),
         fact("Cy", "2022-03"),
         fact("Dee", None),
+        fact("Fay", None, "2019", relation="chair"),
+        fact("Gil", None, "2023", relation="chair"),
         fact("Eva", "2021", "2023", single=False, relation="advisor"),
     ]
     with database(*facts) as connection:

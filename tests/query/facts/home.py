@@ -17,6 +17,7 @@ TABLES = {
 5,Orrin Instruments,Ada Holm,,,,,
 6,Bergen Ferry,Ada Holm,,,,2020-03,
 7,Bergen Ferry,Jonas Feld,,,,2020-03,
+8,Tarn Mill,Ines Quell,,,,soon,
 """,
     "secret": f"""id,company,chief,revenue,seat,listed,since,until
 9,Orrin Instruments,{CANARY} Vane,97310044,{CANARY} Bay,,2022-03,

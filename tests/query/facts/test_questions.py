@@ -74,6 +74,9 @@ VALUES = [
     ("1500", 1),
     ("1500 eur", 1),
     ("1500 USD", 0),
+    (1.234, 0),
+    ("1,500 EUR", 1),
+    ("1500.0000 EUR", 1),
     (">=1500", 3),
     ("> 1500 EUR", 2),
     ("<1200", 1),
@@ -125,6 +128,19 @@ def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
     assert {one.subject_type for one in knowledge.facts(type="Company")} == {"company"}
 
 
+def test_a_name_that_is_only_an_object_and_times_that_cannot_be_read_are_told(knowledge: KnowledgeBase) -> None:
+    assert knowledge.facts("Ada Holm").notes == (
+        "'Ada Holm' is the subject of none, and the object of 2 facts: ask by --object",
+    )
+    asked = knowledge.facts("Tarn Mill", as_of="2021")
+    assert [said(one) for one in asked] == ["Tarn Mill chief_executive Ines Quell, -"]
+    assert asked.notes == (
+        "1 fact of these names has a time that cannot be read: such a fact counts on every day, or on none where "
+        "another of a `single` relation is dated; leave the day out to see them",
+    )
+    assert knowledge.facts("Tarn Mill").notes == knowledge.facts("Orrin Instruments", as_of="2021").notes == ()
+
+
 @pytest.mark.long
 def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
     by_source = knowledge.facts("Orrin Instruments", source="crm", relation="chief_executive")
@@ -143,6 +159,8 @@ def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
             {"as_of": "last May"},
             "as_of takes a day, month or year, such as 2024-03-31, 2024-03 or 2024, not 'last May'",
         ),
+        ({"value": ">=50.000 EUR"}, "value '50.000 EUR' may be 50 or 50000: write the number as one of these"),
+        ({"value": "1,250 km"}, "value '1,250 km' may be 1.25 or 1250: write the number as one of these"),
         ({"as_of": "2024-13"}, "as_of takes a day"),
         ({"value": ">=many"}, "value takes a number or date after a sign, such as >=100, >=100 EUR or <2024-03"),
         ({"value": ["1"]}, "value takes text"),

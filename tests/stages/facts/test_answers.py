@@ -152,7 +152,7 @@ def test_a_row_is_rejected_with_its_reason(changes: dict[str, Any], reason: str)
 
 def test_every_reason_is_tried() -> None:
     reasons = {one for name, one in vars(answers).items() if name.isupper() and name[0] != "_" and isinstance(one, str)}
-    assert reasons - {reason for _, reason in REJECTED} == {answers.BROKEN, answers.TOO_MANY}
+    assert reasons - {reason for _, reason in REJECTED} == {answers.BROKEN, answers.TOO_MANY, answers.IN_DOUBT}
 
 
 @pytest.mark.parametrize(
@@ -234,3 +234,39 @@ def test_the_unit_of_a_schema_is_that_of_amounts_with_its_sign(unit: str) -> Non
     of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
     said = answer(*({"subject": "Quay 4", "relation": "rent", "value": one, "words": one} for one in ("€ 48", "49")))
     assert [fact.unit for fact in read_answer(said, of_pass, "The rent was € 48, then 49.").facts] == ["EUR", "EUR"]
+
+
+@pytest.mark.parametrize(
+    ("value", "decimal", "number"),
+    [
+        ("1.250", None, None), ("1.250", ",", 1250), ("1.250", ".", 1.25), ("2,500 m²", None, None),
+        ("2,500 m²", ".", 2500), ("12.500 CHF", None, None), ("12.900 EUR", None, 12900), ("1.250,-", None, None),
+    ],
+)  # fmt: skip
+def test_a_number_in_doubt_is_told_from_none_and_the_relation_settles_it(
+    value: str, decimal: str | None, number: float | None
+) -> None:
+    rent = {"from": "place", "value": "number", "unit": "EUR", "decimal": decimal}
+    of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
+    passage = "| Objekt | Preis (EUR) |\n|---|---|\n" + f"| Kai 4 | {value} |\n"
+    found = read_answer(
+        answer({"subject": "Kai 4", "relation": "rent", "value": value, "words": value}), of_pass, passage
+    )
+    assert [fact.number for fact in found.facts] == ([] if number is None else [number])
+    assert found.rejected == ((answers.IN_DOUBT,) if number is None else ())
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "unit"), [("3.2", 3.2e6, "USD"), ("5", None, None), ("12", None, None), ("9", 9, "EUR")]
+)
+def test_a_value_that_a_model_cut_short_is_made_whole_or_rejected(
+    value: str, number: float | None, unit: str | None
+) -> None:
+    rent = {"from": "place", "value": "number", "unit": "EUR"}
+    of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
+    passage = "It was 3.2 million USD, later minus 5 and 10-12 kg, for 9 of them."
+    found = read_answer(
+        answer({"subject": "Kai 4", "relation": "rent", "value": value, "words": "later"}), of_pass, passage
+    )
+    assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
+    assert found.rejected == ((answers.VALUE_LACKING,) if number is None else ())

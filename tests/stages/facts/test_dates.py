@@ -24,6 +24,18 @@ SINGLE = {
         *("12. März 2024", "am Dienstag, dem 12. März 2024", "Stand 12.3.2024", "le 12 mars 2024", "au 12 mars 2024"),
         *("el 12 de marzo de 2024", "12 de marzo del 2024", "martedì 12 marzo 2024", "em 12 de março de 2024"),
         *("op 12 maart 2024", "12 mrt. 2024", "12 марта 2024 г.", "12 марта 2024 года", "2024年3月12日"),
+        *(
+            "mit Wirkung vom 12. März 2024",
+            "gültig ab 12.03.2024",
+            "wirksam ab 12.3.2024",
+            "rückwirkend zum 12.03.2024",
+        ),
+        *("with effect from 12 March 2024", "valid from 2024-03-12", "met ingang van 12 maart 2024"),
+        *(
+            "from 12 March 2024 until further notice",
+            "ab 12. März 2024 bis auf Weiteres",
+            "con efecto desde el 12 de marzo de 2024",
+        ),
         *("二〇二四年三月十二日", "2024年3月12日に", "２０２４年３月１２日", "(12.03.2024)", "2024 March 12"),
     ],
     "2024-01-13": ["13/01/2024", "01/13/2024", "13-01-2024", "13 janv. 2024", "13 ene 2024", "1/13/2024"],
@@ -119,6 +131,9 @@ RANGES = [
     ("с 12 по 15 марта 2024 года", "2024-03-12 day 2024-03-15 day"),
     ("2019年5月から7月まで", "2019-05-01 month 2019-07-31 month"),
     ("2019-July 2021", "2019-01-01 year 2021-07-31 month"),
+    ("01.01.-31.03.2024", "2024-01-01 day 2024-03-31 day"),
+    ("vom 1.1. bis 31.3.2024", "2024-01-01 day 2024-03-31 day"),
+    ("gültig 01.01. – 31.03.2024", "2024-01-01 day 2024-03-31 day"),
     ("Q1–Q3 2023", "2023-01-01 month 2023-09-30 month"),
     ("from early 2019 to late 2021", "2019-01-01 year 2021-12-31 year"),
 ]
@@ -164,6 +179,16 @@ UNREAD = [
         "2019 - 2020 - 2021",
         "1 2 May 2019",
     ),
+    *(
+        "01.10.-31.03.2024",
+        "01.13.-31.12.2024",
+        "01.01.",
+        "31.12.23",
+        "4/2023",
+        "invalid from 2019",
+        "until further notice",
+    ),
+    *("not valid from 2019", "bis auf Weiteres", "gültig"),
     *("between 2019", "2019 2020", "from 2019 to 2021 or 2022", "2019 " * 60),
 ]
 

@@ -139,6 +139,7 @@ def test_sources_by_name_however_their_accents_are_written(tmp_path: Path) -> No
         (("someone", "a person"), True, True),
         (("value: number", "value: number\n    description: of a year"), True, True),
         (("single: yes", "single: no"), False, True),
+        (("value: number", "value: number\n    decimal: ','"), False, True),
         (("types:", "sources: [notes]\ntypes:"), False, False),
         (("types:", "# a comment\ntypes:"), False, False),
     ],

@@ -36,16 +36,26 @@ NUMBERS = [
     ("5 m", 5, "m"),
     ("300 K", 300, "K"),
     ("5 bi", 5, "bi"),
-    ("1,234", 1234, ""),
     ("1,234.5 km", 1234.5, "km"),
     ("1,234,567", 1234567, ""),
     ("1,234,567.89", 1234567.89, ""),
     ("12,34,567.89 km", 1234567.89, "km"),
-    ("1.234", 1.234, ""),
-    ("1.234 km", 1.234, "km"),
-    ("1.234 kilometres", 1.234, "kilometres"),
     ("1.234 €", 1234, "EUR"),
+    ("1,234 CHF", 1234, "CHF"),
+    ("$1,234", 1234, "USD"),
+    ("1,234 dollars", 1234, "dollars"),
+    ("1.234 Einwohner", 1234, "Einwohner"),
+    ("1,234 employees", 1234, "employees"),
+    ("1.234e5", 123400, ""),
+    ("1,234 millions d'euros", 1.234e6, "EUR"),
+    ("3 millions of users", 3e6, "users"),
     ("EUR 1.234", 1234, "EUR"),
+    ("1.250 EUR pro Monat", 1250, "EUR pro Monat"),
+    ("1.250 €/Monat", 1250, "EUR/Monat"),
+    ("EUR 1.250 pro Monat", 1250, "EUR pro Monat"),
+    ("12.500 Euro (netto)", 12500, "EUR (netto)"),
+    ("4.800 EUR a year", 4800, "EUR a year"),
+    ("5 US-$ per share", 5, "USD per share"),
     ("1.234.567", 1234567, ""),
     ("1.234.567,89", 1234567.89, ""),
     ("1.234,50 EUR", 1234.5, "EUR"),
@@ -95,6 +105,7 @@ NUMBERS = [
     ("50 Tsd. Euro", 50e3, "EUR"),
     ("1,5 Milliarden Euro", 1.5e9, "EUR"),
     ("3 Billionen", 3e12, ""),
+    ("$3 Billion", 3e9, "USD"),
     ("3 milliards d'euros", 3e9, "EUR"),
     ("2,5 millones de euros", 2.5e6, "EUR"),
     ("12 mil millones de pesos", 12e9, "pesos"),
@@ -160,13 +171,13 @@ UNREAD = [
         "> 40",
         "(40)",
         "40 €, 50 €",
-        "1.234 Einwohner",
-        "50.000",
-        "1.000 Stück",
         "5m users",
         "5 m high",
         "40k",
         "1,234.50-",
+        *("1 Billion Euro", "1 Trillion"),
+        *("1.234,50- EUR", "1.234,50 EUR-", "5,00- €", "12,5- %", "5 -", "5 - EUR"),
+        *("(4.5) %", "4.5) %", "(1,234) EUR", "1,234) EUR", "(1,234.50)"),
     ),
     *(
         "(EUR 5)",
@@ -189,6 +200,48 @@ UNREAD = [
 @pytest.mark.parametrize(("words", "value", "unit"), NUMBERS)
 def test_a_number_has_its_unit(words: str, value: float | None, unit: str) -> None:
     assert read_number(words) == (None if value is None else (value, unit))
+
+
+IN_DOUBT = [
+    *(
+        "1.234",
+        "1,234",
+        "48,000",
+        "1.250,-",
+        "50.000",
+        "-1.234",
+        "1.234 km",
+        "2.500 m²",
+        "2,500 m²",
+        "12.500 T€",
+        "12.500 CHF",
+    ),
+    *("$1.234", "1.250 Seemeilen", "1,250 person hours", "1.659 EUR/l", "1,659 € pro Liter", "EUR 1.095 per kWh"),
+]
+
+
+@pytest.mark.parametrize("words", IN_DOUBT)
+def test_one_sign_before_three_digits_is_read_only_if_it_is_known_which_is_decimal(words: str) -> None:
+    by_dot, by_comma = (read_number(words, decimal) or (0.0, "") for decimal in ".,")
+    assert read_number(words) is None
+    assert sorted((abs(by_dot[0]), abs(by_comma[0])))[1] == pytest.approx(1000 * min(abs(by_dot[0]), abs(by_comma[0])))
+    assert by_dot[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "decimal", "value"),
+    [
+        ("1.234 €", ".", 1.234), ("1.234,50 €", ",", 1234.5), ("1,234,567", ".", 1234567), ("1 234,5", ",", 1234.5),
+        ("1.234 Mio. €", ".", 1.234e6), ("1'234.5", ".", 1234.5), ("50", ",", 50), ("1,234 people", ",", 1.234),
+        *(("1.5 km", ",", None), ("1,5 km", ".", None), ("1.234,5", ".", None), ("1,234,567", ",", None)),
+        *(("1,2,3", ",", None), ("1.234.5", ",", None), ("12.34,5", ",", None)),
+    ],
+)  # fmt: skip
+def test_a_number_of_another_form_than_its_decimal_sign_says_is_unread(
+    words: str, decimal: str, value: float | None
+) -> None:
+    found = read_number(words, decimal)
+    assert (found and found[0]) == value
 
 
 @pytest.mark.parametrize("words", UNREAD)

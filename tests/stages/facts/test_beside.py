@@ -1,0 +1,92 @@
+"""A number of a passage is whole: with what belongs to it, and not a part of a range, a fraction or a lesser one."""
+
+import time
+
+import pytest
+
+from lightrag_dagster.stages.facts.beside import whole_amount
+from lightrag_dagster.stages.facts.standing import PassageText
+
+
+def found(passage: str, value: str) -> str | None:
+    span = PassageText(passage).find(value, whole_amount)
+    return span and span.words
+
+
+@pytest.mark.parametrize(
+    ("passage", "value", "whole"),
+    [
+        ("Revenue was 3.2 million EUR.", "3.2", "3.2 million EUR"),
+        ("Revenue was 3.2 million EUR.", "3.2 million", "3.2 million EUR"),
+        ("Revenue was 3.2\nmillion EUR.", "3.2", "3.2\nmillion EUR"),
+        ("Revenue was € 3.2 million.", "€ 3.2", "€ 3.2 million"),
+        ("Revenue was € 3.2 million.", "3.2", "€ 3.2 million"),
+        ("Revenue was $3.2m.", "$3.2", "$3.2m"),
+        ("Revenue was $3.2bn.", "$3.2", "$3.2bn"),
+        ("Umsatz: 3,2 Mio. €", "3,2", "3,2 Mio. €"),
+        ("3 milliards d'euros", "3", "3 milliards d'euros"),
+        ("The rent is 48,000 USD a year.", "48,000", "48,000 USD"),
+        ("The rent is USD 48,000 a year.", "48,000", "USD 48,000"),
+        ("売上は3億円です", "3", "3億円"),
+        ("It grew by 5 %.", "5", "5 %"),
+        ("It grew by 5 percent.", "5", "5 percent"),
+        ("It weighs 5kg.", "5", "5kg"),
+        ("40 € and 50 $", "50", "50 $"),
+        ("5 to 7 kg, then 5 kg", "5 kg", "5 kg"),
+        # what is whole stays as it is
+        ("The rent (48,000 EUR) is due.", "48,000 EUR", "48,000 EUR"),
+        ("It sold 40 units.", "40", "40"),
+        ("The rent rose from 48,000 EUR to 51,000 EUR.", "51,000 EUR", "51,000 EUR"),
+        ("The rent rose from 48,000 EUR to 51,000 EUR.", "48,000 EUR", "48,000 EUR"),
+        ("Lens A3 – 5 kg", "5 kg", "5 kg"),
+        ("- 5 kg of salt", "5 kg", "5 kg"),
+        ("EUR 12 / m²", "EUR 12", "EUR 12"),
+        ("Quay 4 costs 300 EUR", "300 EUR", "300 EUR"),
+        ("It won 40 points.", "40", "40"),
+        ("The rent is *48,000 EUR*, and **5 %** more.", "48,000 EUR", "48,000 EUR"),
+        ("The rent is *48,000 EUR*, and **5 %** more.", "5 %", "5 %"),
+        ("Salt:\n* 5 kg", "5 kg", "5 kg"),
+        ("Salt:\n> 5 kg", "5 kg", "5 kg"),
+        ("Salt:<br>5 kg", "5 kg", "5 kg"),
+        ("| Quay 4 | 300 | 400 |", "300", "300"),
+        ("Rent: 5\n€ 7 later", "5", "5"),
+    ],
+)
+def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) -> None:
+    assert found(passage, value) == whole
+
+
+@pytest.mark.parametrize(
+    ("passage", "value"),
+    [
+        *(("It weighs 5 to 7 kg.", one) for one in ("5", "7 kg")),
+        *(("Es wiegt 5 bis 7 kg.", one) for one in ("5", "7 kg")),
+        *(("It weighs 5 kg to 7 kg.", one) for one in ("5 kg", "7 kg")),
+        *(("It costs 10-12 EUR.", one) for one in ("10", "12 EUR")),
+        *(("It costs 10 – 12 EUR.", one) for one in ("10", "12 EUR")),
+        *(("It costs €10–€12.", one) for one in ("€10", "€12")),
+        *(("between 5 and 7 kg", one) for one in ("5", "7 kg")),
+        *(("minus 5 %", one) for one in ("5 %", "5")),
+        *(("a margin of −€5", one) for one in ("€5", "5")),
+        *(("− 5 %", one) for one in ("5 %", "5")),
+        *(("1/2 kg", one) for one in ("2 kg", "1")),
+        *(("12.5 % points", one) for one in ("12.5 %", "12.5")),
+        *(("12.5 percentage points", one) for one in ("12.5",)),
+        *(("um 5 %-Punkte", one) for one in ("5 %", "5")),
+        *(("5 Prozentpunkte", one) for one in ("5",)),
+        *(("1.2×10^6", one) for one in ("1.2", "10")),
+        *(("1 234 567 €", one) for one in ("567 €", "1", "234 567 €")),
+        *(("1.234,50- EUR", one) for one in ("1.234,50",)),
+        *(("a loss of (4.5) %", one) for one in ("4.5",)),
+        *(("| loss | (€ 5) |", one) for one in ("€ 5", "5")),
+        *(("less: <5 kg", one) for one in ("5 kg",)),
+    ],
+)
+def test_a_part_of_another_amount_is_not_found(passage: str, value: str) -> None:
+    assert found(passage, value) is None
+
+
+def test_time_grows_with_the_places() -> None:
+    begun = time.process_time()
+    assert found("5 to 7 kg, " * 2000, "7 kg") is None
+    assert time.process_time() - begun < 1.5
