@@ -160,12 +160,12 @@ class Batches:
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    told = replace(
+                    counted = replace(
                         outcome,
                         input_tokens=outcome.input_tokens or batch.tokens // max(1, batch.requests),
                         output_tokens=outcome.output_tokens or text_tokens(outcome.text),
                     )
-                    answers[key] = replace(told, cost_usd=price.of(*told.billed))
+                    answers[key] = replace(counted, cost_usd=price.of(*counted.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         if others:

@@ -88,7 +88,7 @@ def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
 
 @pytest.mark.parametrize("empty", [False, True])
 def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback, home: Home, empty: bool) -> None:
-    said = Answer("", "length", usage=None) if empty else Answer(entity("Oslo") + DONE, usage=None)
+    said = Answer("", "length", usage={}) if empty else Answer(entity("Oslo") + DONE, usage={})
     loopback.chat = lambda body: said
     asyncio.run(step(home, llm()))
     asyncio.run(step(home, llm()))
