@@ -129,8 +129,8 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    account, tidied = account or str(uuid4()), [*take_over(home), *tidy_scopes(settings)]
-    outcome = Outcome(tidied=tidied + lost_stores(home))  # before a model makes an empty one
+    tidied = [*take_over(home), *tidy_scopes(settings), *lost_stores(home)]  # before a model makes an empty store
+    account, outcome = account or str(uuid4()), Outcome(tidied=tidied)
     refresh_upstream(settings)
     outcome.damaged = _repair(home, verify=verify) + remove_damaged(settings, verify=verify)
     refresh_views(home, verify=verify)
@@ -143,11 +143,10 @@ def bring_up_to_date(
 
         tag = "backfill" if backfill or knowledge_base else "run"
         with building(home) as lock, open_jobs(settings, display, tag, account) as jobs:
-            _PendingWork(situation.recipes, lock, jobs, outcome).everything(
-                sources, states, backfill=backfill, knowledge_base=knowledge_base
-            )
+            work = _PendingWork(situation.recipes, lock, jobs, outcome)
+            work.everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(Situation.looking(settings))
-    named = [source.name for source in sources] if names else states.sources if names is not None else []
+    named = [one.name for one in sources] if names else states.sources if names is not None else []
     looked_at = [name for name in (*named, *absent) if name in states.sources]  # others were removed
     note_looks(home, map(states.sources.__getitem__, looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
