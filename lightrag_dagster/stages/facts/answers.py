@@ -239,7 +239,10 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
             raise _RejectedError(NO_DATE)
         return _End(value=value, value_date=day[0])
     if schema.value == "number":
-        if (number := read_number(value, schema.decimal)) is None:
+        number = read_number(value, schema.decimal)
+        if number is None and is_prose and not schema.decimal and passage.decimal:
+            number = read_number(value, passage.decimal)
+        if number is None:
             in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
             raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)
         return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))

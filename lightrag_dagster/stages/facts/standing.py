@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from lightrag_dagster.readers import detect_language
+from lightrag_dagster.stages.facts.lexicon import meanings
+
 _IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # the minus is meant
 _KEPT = "%‰°⁄"
 
@@ -27,6 +30,12 @@ class PassageText:
 
     def __init__(self, text: str) -> None:
         self._text = text
+
+    @cached_property
+    def decimal(self) -> str | None:
+        """The decimal sign of the text's language, if that is certain: Spanish, for one, has either by country."""
+        language = detect_language(self._text)
+        return meanings("decimal signs of languages").get(language or "")
 
     def find(self, words: str, edges: Edges = lambda _, first, last: (first, last)) -> FoundWords | None:
         """Return where words stand: as they are, else by what counts in them; not within other words or numbers."""

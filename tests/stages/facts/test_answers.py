@@ -257,6 +257,26 @@ def test_a_number_in_doubt_is_told_from_none_and_the_relation_settles_it(
 
 
 @pytest.mark.parametrize(
+    ("passage", "value", "number"),
+    [
+        ("The new hall at the harbour of Kiel has a floor of 2,500 m² for the storage of grain.", "2,500 m²", 2500),
+        ("The pipe at the harbour of Kiel is 1.250 m long, as the engineers measured it.", "1.250 m", 1.25),
+        ("Die neue Halle am Hafen von Kiel hat eine Fläche von 2.500 m² für die Lagerung von Korn.", "2.500 m²", 2500),
+        ("Das Paket am Hafen von Kiel wiegt 1,250 kg, wie die Prüfer gemessen haben.", "1,250 kg", 1.25),
+        ("La nueva nave del puerto de Kiel tiene una superficie de 2.500 m² para el grano.", "2.500 m²", None),
+    ],
+)
+def test_the_language_of_a_passage_settles_a_number_in_doubt_where_it_is_certain(
+    passage: str, value: str, number: float | None
+) -> None:
+    schema = {"name": "sizes", "types": ["place"], "relations": {"size": {"from": "place", "value": "number"}}}
+    said = answer({"subject": "Kiel", "relation": "size", "value": value, "words": value})
+    found = read_answer(said, Pass.model_validate(schema), passage)
+    assert [fact.number for fact in found.facts] == ([] if number is None else [number])
+    assert found.rejected == ((answers.IN_DOUBT,) if number is None else ())
+
+
+@pytest.mark.parametrize(
     ("value", "number", "unit"), [("3.2", 3.2e6, "USD"), ("5", None, None), ("12", None, None), ("9", 9, "EUR")]
 )
 def test_a_value_that_a_model_cut_short_is_made_whole_or_rejected(
