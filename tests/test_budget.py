@@ -32,7 +32,7 @@ CODE = {
     "models": 2339,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
-    "orchestration": 992,  # scopes
+    "orchestration": 991,  # scopes
     "pipeline": 3242,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
     "purge": 432,  # scopes
@@ -43,7 +43,7 @@ CODE = {
     "serving": 938,  # a priced stream is complete before its first line
     "settings": 1073,  # scopes, access
     "spending": 542,  # stores that are gone
-    "stages": 5895,  # kept rows of the merge
+    "stages": 5904,  # kept rows of the merge
     "storage": 4184,  # scopes, checks of files; what cannot be read is not damaged
     "testing": 226,
     "the package itself": 658,  # files that cannot be read
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_314,  # bills of attempts; scopes; what needs a person
+    "lines of code outside the rooms behind doors": 38_322,  # bills of attempts; scopes; what needs a person
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,

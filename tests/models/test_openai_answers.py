@@ -119,7 +119,7 @@ SHAPELESS: list[Any] = [
     completion(["length"]),
     completion({}),
     completion(True),
-    completion("le\x00ngth"),
+    completion("st\x00op"),
     completion(content=5),
     completion(content=[5]),
     completion(content=[{"type": "text", "text": 5}]),

@@ -43,7 +43,7 @@ def test_an_asset_lists_and_counts_facts(facts_home: Path) -> None:
 
     result = dg.materialize([chiefs], resources={"knowledge": KnowledgeBaseResource(home=str(facts_home))})
     assert result.output_for_node("chiefs")["led by"] == ["Priya Nair"]
-    assert result.output_for_node("chiefs")["facts"]["chief_executive"] == 7
+    assert result.output_for_node("chiefs")["facts"]["chief_executive"] == 8
 
 
 def test_it_opens_at_the_first_question_and_then_stays_with_its_snapshot(published_home: Path, tmp_path: Path) -> None:
