@@ -23,28 +23,28 @@ CODE = {
     "cli": 3895,  # three causes for `status --check`; gold, models without a price, JSON has what text says
     "core": 1578,  # sheets of people, which decisions read alone before; keys of front matter
     "curation.desk": 780,
-    "curation.rules": 664,  # decisions in scopes
+    "curation.rules": 664,  # decisions in scopes; decisions on one line
     "engines": 201,
-    "evaluation": 1440,  # gold, the gate
+    "evaluation": 1440,  # gold, the gate; one limit for all of a trial
     "exports": 371,  # OKF
-    "imports": 891,  # documents keep their files by ids; three imports, where 500 were asked; claims, facts of a table
+    "imports": 891,  # documents keep their files by ids; three imports, where 500 were asked; claims, facts of a table; what facts replace
     "indexes": 2294,  # SQL in processes, checks of files
-    "models": 2339,  # batches and ledger by purpose, what may pass; columns
+    "models": 2339,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
-    "orchestration": 991,  # scopes
+    "orchestration": 991,  # scopes; namespaces of any folder
     "pipeline": 3242,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
-    "purge": 432,  # scopes
-    "query": 4281,  # time limits, follow, warm, SQL in processes
+    "purge": 432,  # scopes; unfinished backfills
+    "query": 4281,  # time limits, follow, warm, SQL in processes; spellings of relations, followed walls
     "readers": 8384,  # notebooks, packed attachments; encodings told by words; fields, ruled tables, labels, notes
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
-    "serving": 938,  # a priced stream is complete before its first line
+    "serving": 938,  # a priced stream is complete before its first line; limits of the settings
     "settings": 1073,  # scopes, access
-    "spending": 542,  # stores that are gone
-    "stages": 5904,  # kept rows of the merge
-    "storage": 4184,  # scopes, checks of files; what cannot be read is not damaged
+    "spending": 542,  # stores that are gone; batches over midnight
+    "stages": 5904,  # kept rows of the merge; numbers in doubt or cut short
+    "storage": 4184,  # scopes, checks of files; what cannot be read is not damaged; threads that come together; what no run makes again
     "testing": 226,
     "the package itself": 658,  # files that cannot be read
 }
