@@ -27,7 +27,7 @@ CODE = {
     "engines": 201,
     "evaluation": 1440,  # gold, the gate; one limit for all of a trial
     "exports": 371,  # OKF
-    "imports": 891,  # documents keep their files by ids; three imports, where 500 were asked; claims, facts of a table; what facts replace
+    "imports": 891,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
     "indexes": 2294,  # SQL in processes, checks of files
     "models": 2339,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 472,
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1073,  # scopes, access
     "spending": 542,  # stores that are gone; batches over midnight
     "stages": 5904,  # kept rows of the merge; numbers in doubt or cut short
-    "storage": 4184,  # scopes, checks of files; what cannot be read is not damaged; threads that come together; what no run makes again
+    "storage": 4184,  # scopes, checks of files; what cannot be read is not damaged; what no run makes again
     "testing": 226,
     "the package itself": 658,  # files that cannot be read
 }
