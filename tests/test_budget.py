@@ -56,12 +56,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 COUNTS = {
     "lines of code outside the rooms behind doors": 38_322,  # bills of attempts; scopes; what needs a person
     "files": 676,  # core/attempts, claims
-    "settings": 150,  # facts of columns
+    "settings": 149,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 7,  # which materialisation a check is of
     "imports in functions": 220,  # graphs made again, addresses; what a lost store cost
     "attributes of other packages that are replaced": 8,
-    "revisions raised by hand": 16,  # facts
+    "revisions raised by hand": 15,  # facts
 }
 
 
