@@ -133,7 +133,7 @@ def _billed(usage: object, most: Most) -> ChatResponse:
         taken = cached = written = 0
     # Some count what was thought in the total alone.
     counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    given = max(0, 0, *(count for count in counts if count <= most.given))
+    given = max([0, *(count for count in counts if count <= most.given)])
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
