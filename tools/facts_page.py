@@ -137,9 +137,11 @@ def main(folder: Path) -> None:
         provider.chat = answer
         (folder / "env").write_text(f"export OPENAI_BASE_URL={provider.url} OPENAI_API_KEY=none COLUMNS=110\n")
         (folder / "lightrag.yaml").write_text(SETTINGS)
-        print(f"serving {provider.url}; in {folder}: source env", flush=True)
+        print(f"serving {provider.url}; in {folder}: source ./env", flush=True)
         Event().wait()
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: python -m tools.facts_page FOLDER")
     main(Path(sys.argv[1]))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from lightrag_dagster.stages.facts.lexicon import listed, meanings
 from lightrag_dagster.stages.facts.values import read_number
 
+_SHORT_UNIT = 2  # characters
+
 _NEAR = 60
 """Characters before and behind a number that are looked at."""
 
@@ -61,7 +63,17 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     if known.range_behind.match(behind) and not known.since.search(before):
         return None
     other = known.range_before.search(before)
-    return None if other and not known.since.search(before[: other.start()]) else (first, last)
+    is_range = (
+        other and _is_unit(other["unit"], read[1] if read else "") and not known.since.search(before[: other.start()])
+    )
+    return None if is_range else (first, last)
+
+
+def _is_unit(word: str | None, of_amount: str) -> bool:
+    """Say whether a word behind a number is a unit, also none: "4 to 5 kg", but not "Quay 4 rose to 5 EUR"."""
+    known = listed("units", "scales", "scales beside decimal commas", "currencies before")
+    word = (word or "").rstrip(".").casefold()
+    return len(word) <= _SHORT_UNIT or word in known or word == of_amount.casefold()
 
 
 def _is_cut(before: str, amount: str) -> bool:
@@ -76,7 +88,7 @@ def _patterns() -> _Patterns:
     units, money = listed("units"), {word for word, code in meanings("units").items() if code != "%"}
     to = _any(word for word in listed("to") if word.isalpha())
     between, since, joined = _any(listed("between")), _any(listed("since")), _any(listed("and"))
-    ahead, number = rf"(?:(?:{_any(money | before)}) ?)?", r"\d[\d.,]*(?:\s?[^\s\d]{1,7})?"
+    ahead, number = rf"(?:(?:{_any(money | before)}) ?)?", r"\d[\d.,]*(?:\s?(?P<{}>[^\s\d]{{1,12}}))?"
     return _Patterns(
         re.compile(
             rf"(?P<scale>(?:[\s-]?(?:{scales})\.?|(?<=\d)[kmb](?!\w))*)"
@@ -84,9 +96,11 @@ def _patterns() -> _Patterns:
             re.IGNORECASE,
         ),
         re.compile(rf"(?<![\d\w])(?<!\d )(?:{_any(money | before)})[^\S\n]?$", re.IGNORECASE),
-        re.compile(rf"\s(?:{to})\s{ahead}\d", re.IGNORECASE),
+        re.compile(rf"\.?\s(?:{to})\s{ahead}\d", re.IGNORECASE),
         re.compile(
-            rf"{ahead}{number}\s(?:{to})\s$|(?:{between})\s(?:{ahead}{number}\s(?:{joined})\s)?$", re.IGNORECASE
+            rf"{ahead}{number.format('unit')}\s(?:{to})\s$"
+            rf"|(?:{between})\s(?:{ahead}{number.format('other')}\s(?:{joined})\s)?$",
+            re.IGNORECASE,
         ),
         re.compile(rf"(?:{since})\s{ahead}$", re.IGNORECASE),
     )

@@ -17,6 +17,8 @@ def found(passage: str, value: str) -> str | None:
     ("passage", "value", "whole"),
     [
         ("Revenue was 3.2 million EUR.", "3.2", "3.2 million EUR"),
+        ("The rent of Quay 4 rose to 51,000 EUR.", "51,000 EUR", "51,000 EUR"),
+        ("Revenue of Unit 7 fell to 12 EUR.", "12", "12 EUR"),
         ("Revenue was 3.2 million EUR.", "3.2 million", "3.2 million EUR"),
         ("Revenue was 3.2\nmillion EUR.", "3.2", "3.2\nmillion EUR"),
         ("Revenue was € 3.2 million.", "€ 3.2", "€ 3.2 million"),
@@ -62,6 +64,8 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("It weighs 5 to 7 kg.", one) for one in ("5", "7 kg")),
         *(("Es wiegt 5 bis 7 kg.", one) for one in ("5", "7 kg")),
         *(("It weighs 5 kg to 7 kg.", one) for one in ("5 kg", "7 kg")),
+        *(("It weighs 5 tonnes to 7 tonnes.", one) for one in ("5 tonnes", "7 tonnes")),
+        *(("Es kostet 5 Mio. bis 7 Mio. EUR.", one) for one in ("5 Mio.", "7 Mio. EUR")),
         *(("It costs 10-12 EUR.", one) for one in ("10", "12 EUR")),
         *(("It costs 10 – 12 EUR.", one) for one in ("10", "12 EUR")),
         *(("It costs €10–€12.", one) for one in ("€10", "€12")),
