@@ -234,7 +234,8 @@ def todays_extractor(
 ) -> Extractor:
     """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
     extraction, llm = recipes.settings.extraction, recipes.settings.llm.of("extract")
-    retries = recipes.settings.retries_failed
+    # By batch, what one wave bought is stored when the next begins, which would pass over it, and so on without end.
+    retries = recipes.settings.retries_failed and not recipes.settings.llm.by_batch
     count = load_tokenizer(recipes.settings.chunking.encoding).count
     if reading.of_pass:
         extraction = extraction.model_copy(update={"gleaning": 0})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -20,7 +21,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.loopback import Loopback
+from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer
 from tests.pipeline.test_ingest import asked, ingest, ingest_all
 from tests.support import FLOOD, OFFICE, RIVER, write_source
@@ -180,6 +181,30 @@ def test_retrying_buys_one_more_answer_where_no_stored_one_is_of_use(settings: S
     shutil.copy(settings.home / "responses.sqlite", clean.home)
     assert (ingest(clean), asked(loopback)) == (["notes"], 0)
     assert SourceTables(Home(clean.home)).require("extractions", "notes").version == good
+
+
+def test_by_batch_no_stored_answer_is_passed_over(settings: Settings, loopback: Loopback) -> None:
+    """What one wave bought is stored when the next begins, which would buy another, and so on without end."""
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering(FLOOD, lambda usual: "Service temporarily unavailable.")
+    assert ingest_all(settings, "notes").accepted
+    ingest(settings.changed(llm={"mode": "batch"}).retrying_failed())
+    assert not BatchLedger(Home(settings.home).batches).batches(*OPEN)
+
+
+def test_retrying_buys_another_answer_with_more_room(settings: Settings, loopback: Loopback) -> None:
+    write_source(settings, "notes", {"flood.txt": FLOOD})
+    settings = settings.changed(llm={"max_output_tokens": 100}, documents={"max_failed_share": 1.0})
+    texts = iter(["Not now.", "Not yet.", "Soon.", "Later."])
+
+    def thinking(body: dict[str, Any]) -> Answer:
+        return Answer("", finish_reason="length") if body["max_tokens"] == 100 else Answer(next(texts))
+
+    loopback.chat = thinking
+    ingest_all(settings, "notes")
+    ingest(settings.retrying_failed())
+    ingest(settings.retrying_failed())
+    assert list(texts) == []
 
 
 def test_a_new_source_is_judged_whole(settings: Settings, loopback: Loopback) -> None:

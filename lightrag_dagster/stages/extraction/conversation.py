@@ -159,16 +159,20 @@ class Conversation:
 
         Only the completion marker states that; rows that were all rejected do not. Stored answers are all tried.
         """
-        is_stored = self.extractor.is_stored
         for attempt in count():
             asked, self.ended = replace(request, attempt=attempt), ""
-            passes_over = self.extractor.retries and is_stored(asked)
+            passes_over = self.extractor.retries and self._is_stored(asked)
             answer, records = await self._whole(asked)
             once_more = passes_over or (attempt == 0 and not self.ended)
-            if records.usable or not (once_more or is_stored(replace(request, attempt=attempt + 1))):
+            if records.usable or not (once_more or self._is_stored(replace(request, attempt=attempt + 1))):
                 break
         self.rounds.append(answer)
         return records
+
+    def _is_stored(self, request: ChatRequest) -> bool:
+        """Say whether an answer to a request was bought before, with the usual room or with more."""
+        asked = (replace(request, max_output_tokens=limit) for limit in (None, *self.extractor.longer_outputs))
+        return any(map(self.extractor.is_stored, asked))
 
     async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, ReadAnswer]:
         """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""

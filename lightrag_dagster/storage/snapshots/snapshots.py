@@ -207,11 +207,12 @@ def newest_snapshot(home: Home) -> Manifest | None:
     Raises:
         StoreError: a pointer or manifest is damaged.
     """
-    if not (held := read_record(home.held, Hold)):
-        return published_snapshot(home)
+    held, published = read_record(home.held, Hold), published_snapshot(home)
+    if held is None:
+        return published
     # One without faults ends the hold of a gate; if it did not, its publication was interrupted and is made again.
     waiting = [one for one in list_snapshots(home) if one.gates.faults or not held.by_gate]
-    return waiting[-1] if waiting else published_snapshot(home)
+    return waiting[-1] if waiting and not (published and waiting[-1].sequence < published.sequence) else published
 
 
 def held_snapshot(home: Home) -> str | None:

@@ -257,6 +257,17 @@ def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
     assert find_damage(home, final.id, verify=True) == []
 
 
+def test_a_hold_that_outlived_its_end_waits_for_no_earlier_snapshot(first: Generation, second: Generation) -> None:
+    home = first.home
+    publish(first)
+    snapshots.publish(home, Generation(home, second.id), [], gates=Gates(faults=["too much changed"]))
+    hold = home.held.read_bytes()
+    publish(first)
+    home.held.write_bytes(hold)  # as after a kill before it is removed
+    assert newest_snapshot(home) == published_snapshot(home)
+    assert snapshots.release(home).snapshot_id == first.id
+
+
 @pytest.mark.long  # test_crashes.py kills one
 def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER, office=OFFICE)
