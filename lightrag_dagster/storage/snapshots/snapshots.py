@@ -212,7 +212,9 @@ def newest_snapshot(home: Home) -> Manifest | None:
         return published
     # One without faults ends the hold of a gate; if it did not, its publication was interrupted and is made again.
     waiting = [one for one in list_snapshots(home) if one.gates.faults or not held.by_gate]
-    return waiting[-1] if waiting and not (published and waiting[-1].sequence < published.sequence) else published
+    if published and published.snapshot_id != held.id:  # the hold has ended, and a kill left its record
+        waiting = [one for one in waiting if one.sequence > published.sequence]
+    return waiting[-1] if waiting else published
 
 
 def held_snapshot(home: Home) -> str | None:
