@@ -27,6 +27,7 @@ MOST_FACTS = 400
 _DECODER = json.JSONDecoder(strict=False)
 _BEGINS = re.compile(r"[{\[]")
 _FLAT = re.compile(r"\{[^{}]*\}")
+_BOLD_ENDS = re.compile(r"\*\*(?=\s|$)")  # within **120** employees
 _MOST_CHARACTERS = 4_000_000
 _KEYS = {
     "head": "subject", "source": "subject", "predicate": "relation", "relationship": "relation", "type": "relation",
@@ -237,6 +238,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
             raise _RejectedError(NO_DATE)
         return _End(value=value, value_date=day[0])
     if schema.value == "number":
+        value = _BOLD_ENDS.sub("", value)
         number = read_number(value, schema.decimal)
         if number is None and prose and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)

@@ -306,3 +306,14 @@ def test_an_amount_is_the_one_in_the_words_of_its_fact(passage: str, words: str,
     said = answer({"subject": "Acme", "relation": "size", "value": "5", "words": words})
     found = read_answer(said, Pass.model_validate(schema), passage)
     assert [fact.number for fact in found.facts] == ([] if number is None else [number])
+
+
+@pytest.mark.parametrize(
+    ("passage", "value", "number", "unit"),
+    [("**120** employees", "120 employees", 120, "employees"), ("**$120** million", "$120 million", 120e6, "USD")],
+)
+def test_the_marks_of_bold_numbers_are_no_part_of_them(passage: str, value: str, number: float, unit: str) -> None:
+    schema = {"name": "sizes", "types": ["place"], "relations": {"size": {"from": "place", "value": "number"}}}
+    said = answer({"subject": "Acme", "relation": "size", "value": value, "words": passage})
+    found = read_answer(said, Pass.model_validate(schema), passage)
+    assert [(fact.value, fact.number, fact.unit) for fact in found.facts] == [(value, number, unit)]
