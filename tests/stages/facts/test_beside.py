@@ -60,7 +60,7 @@ def found(passage: str, value: str) -> str | None:
         ("Der Umsatz stieg um 5 bis 7 EUR.", "7 EUR", "7 EUR"),
         ("Sold 40 units to 3 customers", "40 units", "40 units"),
         ("It paid $500 to 3 customers", "3 customers", "3 customers"),
-        ("3 Stück à 40 €", "40 €", "40 €"),
+        ("Il en vend 3 à 40 €", "40 €", "40 €"),
         ("subió un 5 % a 40 euros", "40 euros", "40 euros"),
         # the next item of a list is no other end
         ("- Bonn: 120\n- 3 in Oslo", "120", "120"),
