@@ -122,6 +122,7 @@ def _number(operand: str, *, may_doubt: bool) -> tuple[float, str] | None:
     by_dot, by_comma = (read_number(operand, decimal) for decimal in ".,")
     is_plain = plain and (read is None or unit_of(plain[2] or "") == read[1])
     if may_doubt and by_dot and by_comma and _IN_DOUBT.fullmatch(operand) and (is_plain or read is None):
-        either = " or ".join(f"{one:.12g}" for one in sorted((by_dot[0], by_comma[0])))
+        forms = (f"{one:.12g}" for one in sorted((by_dot[0], by_comma[0])))
+        either = " or ".join(f"{one}0" if _IN_DOUBT.fullmatch(one) else one for one in forms)  # 3.141 is in doubt too
         raise QueryError(f"value {shown(operand)} may be {either}: write the number as one of these")
     return (float(plain[1]), unit_of(plain[2] or "")) if plain and is_plain else read

@@ -27,6 +27,7 @@ MOST_FACTS = 400
 _DECODER = json.JSONDecoder(strict=False)
 _BEGINS = re.compile(r"[{\[]")
 _FLAT = re.compile(r"\{[^{}]*\}")
+_BOLD_ENDS = re.compile(r"\*\*(?=\s|$)")  # within **120** employees
 _MOST_CHARACTERS = 4_000_000
 _KEYS = {
     "head": "subject", "source": "subject", "predicate": "relation", "relationship": "relation", "type": "relation",
@@ -195,10 +196,10 @@ def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str
         raise _RejectedError(OTHER_RELATION)
     schema = of_pass.relations[name]
     subject, subject_type = _name(item, "subject", schema.from_types, NO_SUBJECT)
-    end = _end(item, schema, passage, is_prose=not of_pass.is_of_columns)
+    words, when_words, when = _stands(item, passage), None, None
+    end = _end(item, schema, passage, None if of_pass.is_of_columns else words)
     if end.object and name_key(end.object) == name_key(subject):
         raise _RejectedError(WITH_ITSELF)
-    words, when_words, when = _stands(item, passage), None, None
     if schema.dated and (when_words := _text(item.get("when")) or None):
         if not passage.find(when_words):
             raise _RejectedError(TIME_LACKING)
@@ -219,7 +220,7 @@ def _stands(item: Mapping[str, object], passage: PassageText) -> FoundWords:
     return span
 
 
-def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, *, is_prose: bool) -> _End:
+def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, prose: FoundWords | None) -> _End:
     if schema.to_types:
         return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
     value = _text(item.get("value")) or _text(item.get("object"))
@@ -229,9 +230,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         if (answer := read_yes_no(value)) is None:
             raise _RejectedError(NO_YES_NO)
         return _End(value=value, number=float(answer))
-    if not (
-        span := passage.find(value, whole_amount) if is_prose and schema.value == "number" else passage.find(value)
-    ):
+    if not (span := _place(value, passage, prose if schema.value == "number" else None)):
         raise _RejectedError(VALUE_LACKING)
     value = _text(span.words)
     if schema.value == "date":
@@ -239,14 +238,26 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
             raise _RejectedError(NO_DATE)
         return _End(value=value, value_date=day[0])
     if schema.value == "number":
+        value = _BOLD_ENDS.sub("", value)
         number = read_number(value, schema.decimal)
-        if number is None and is_prose and not schema.decimal and passage.decimal:
+        if number is None and prose and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
         if number is None:
             in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
             raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)
         return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))
     return _End(value=value)
+
+
+def _place(value: str, passage: PassageText, said: FoundWords | None) -> FoundWords | None:
+    """Return where a value stands; an amount in the words of its fact stands there only, with what belongs to it."""
+
+    def inside(_: str, first: int, last: int) -> tuple[int, int] | None:
+        return (first, last) if said and said.start <= first and last <= said.end else None
+
+    if not passage.find(value, inside):
+        return passage.find(value)
+    return passage.find(value, lambda text, *place: whole_amount(text, *place) if inside(text, *place) else None)
 
 
 def _name(item: Mapping[str, object], key: str, types: tuple[str, ...], missing: str) -> tuple[str, str]:

@@ -161,6 +161,7 @@ def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
         ),
         ({"value": ">=50.000 EUR"}, "value '50.000 EUR' may be 50 or 50000: write the number as one of these"),
         ({"value": "1,250 km"}, "value '1,250 km' may be 1.25 or 1250: write the number as one of these"),
+        ({"value": "3.141"}, "value '3.141' may be 3.1410 or 3141: write the number as one of these"),
         ({"as_of": "2024-13"}, "as_of takes a day"),
         ({"value": ">=many"}, "value takes a number or date after a sign, such as >=100, >=100 EUR or <2024-03"),
         ({"value": ["1"]}, "value takes text"),

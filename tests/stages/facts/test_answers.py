@@ -286,7 +286,34 @@ def test_a_value_that_a_model_cut_short_is_made_whole_or_rejected(
     of_pass = Pass.model_validate({"name": "rents", "types": ["place"], "relations": {"rent": rent}})
     passage = "It was 3.2 million USD, later minus 5 and 10-12 kg, for 9 of them."
     found = read_answer(
-        answer({"subject": "Kai 4", "relation": "rent", "value": value, "words": "later"}), of_pass, passage
+        answer({"subject": "Kai 4", "relation": "rent", "value": value, "words": passage}), of_pass, passage
     )
     assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
     assert found.rejected == ((answers.VALUE_LACKING,) if number is None else ())
+
+
+@pytest.mark.parametrize(
+    ("passage", "words", "number"),
+    [
+        ("Acme earned 5 million EUR last year. It has 5 offices.", "It has 5 offices.", 5),
+        ("Acme earned 5 million EUR last year. It has 5 offices.", "Acme earned 5 million EUR", 5e6),
+        ("Acme earned 5 million EUR last year. It has 5 offices.", "It has", 5),
+        ("It has 5 offices. Acme has 5 to 7 shops.", "Acme has 5 to 7 shops.", None),
+    ],
+)
+def test_an_amount_is_the_one_in_the_words_of_its_fact(passage: str, words: str, number: float | None) -> None:
+    schema = {"name": "sizes", "types": ["place"], "relations": {"size": {"from": "place", "value": "number"}}}
+    said = answer({"subject": "Acme", "relation": "size", "value": "5", "words": words})
+    found = read_answer(said, Pass.model_validate(schema), passage)
+    assert [fact.number for fact in found.facts] == ([] if number is None else [number])
+
+
+@pytest.mark.parametrize(
+    ("passage", "value", "number", "unit"),
+    [("**120** employees", "120 employees", 120, "employees"), ("**$120** million", "$120 million", 120e6, "USD")],
+)
+def test_the_marks_of_bold_numbers_are_no_part_of_them(passage: str, value: str, number: float, unit: str) -> None:
+    schema = {"name": "sizes", "types": ["place"], "relations": {"size": {"from": "place", "value": "number"}}}
+    said = answer({"subject": "Acme", "relation": "size", "value": value, "words": passage})
+    found = read_answer(said, Pass.model_validate(schema), passage)
+    assert [(fact.value, fact.number, fact.unit) for fact in found.facts] == [(value, number, unit)]
