@@ -110,12 +110,12 @@ class Batches:
             batch = await self._provider.find(batch) or batch
         batch_id = batch.batch_id if batch.host == self.host else None
         known = batch_id is not None and await self._provider.cancel(batch_id)
-        if not known:
-            Ledger(self.home.ledger).release(batch.name)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
+        if not known:
+            Ledger(self.home.ledger).release(batch.name)
         self.remove_files()
         return known
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,18 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert cancel(home, llm()) == [False]
 
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_batch_whose_end_cannot_be_recorded_keeps_its_money_set_aside(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    loopback.batches.reset()
+    with sqlite3.connect(home.root / "batches.sqlite") as connection:
+        connection.execute("CREATE TRIGGER full BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'full'); END")
+    with pytest.raises(StoreError):
+        cancel(home, llm())
+    limit = Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0]
+    assert limit.spent == pytest.approx(ledger_of(home)[0].worst_usd)
 
 
 def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_that_they_can(
