@@ -171,13 +171,14 @@ class Batches:
         if others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, others)
-        deleted = max(0, (batch.finished or batch.requests) - len(answered | failures.keys())) if gone else 0
+        done = batch.requests - len(failures.keys() - answered) if batch.answered is None else batch.answered
+        deleted = max(0, done - len(answered)) if batch.output_file_id in gone else 0
         if deleted:
             usage.add(ChatResponse("", cost_usd=deleted * share), stored=False)
             told = (
-                "%s of batch %s is gone from %s: %d answers count with the most that they can cost, and are asked again"
+                "%d answers of batch %s are gone from %s; they count with the most they can cost, and are asked again"
             )
-            _log.warning(told, " and ".join(gone), batch.batch_id, batch.host, deleted)
+            _log.warning(told, deleted, batch.batch_id, batch.host)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
         entry = account.entry("extract", openai_chat_identity(asked), usage)

@@ -389,7 +389,23 @@ def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_t
     assert first.cost_usd == pytest.approx(first.worst_usd)
     spent = Ledger(home.ledger).by_purpose()["extract"].cost_usd
     assert spent == pytest.approx(first.worst_usd + second.cost_usd)
-    assert "10 answers count with the most that they can cost, and are asked again" in caplog.text
+    assert "10 answers of batch batch_0 are gone" in caplog.text
+
+
+@pytest.mark.parametrize(("answered", "gone"), [(0.4, "output"), (0.4, "errors"), (0, "errors")])
+def test_requests_that_were_never_done_cost_nothing_when_a_file_is_deleted(
+    loopback: Loopback, home: Home, answered: float, gone: str
+) -> None:
+    loopback.chat = answer
+    fates = [Fate("expired", answered=answered)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    del loopback.batches.files[getattr(batch, gone)]
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    first, *_ = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert first.cost_usd <= first.worst_usd * answered + 1e-12
 
 
 def test_a_batch_at_another_provider_is_not_bought_again(
