@@ -86,6 +86,11 @@ def test_more_input_than_a_call_can_have_counts_as_the_most(loopback: Loopback, 
     assert bought(settings).billed == (4 * INPUT + 10_000, 3, 0, 0)
 
 
+def test_estimated_output_is_at_most_the_limit_of_the_request(loopback: Loopback, settings: Settings) -> None:
+    loopback.chat = lambda body: Answer("1" * 10_000, usage={})
+    assert bought(settings).billed == (INPUT, LLMSettings().max_output_tokens, 0, 0)
+
+
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])
 def test_usage_that_is_none_is_estimated_and_said(
     loopback: Loopback, settings: Settings, caplog: pytest.LogCaptureFixture, usage: Any

@@ -98,6 +98,28 @@ def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback,
     assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_more_tokens_than_a_request_of_a_batch_can_have_count_as_the_most(
+    loopback: Loopback, home: Home, known: bool
+) -> None:
+    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9}
+    loopback.chat = lambda body: Answer(answer(body), usage=usage)
+    asyncio.run(step(home, llm()))
+    (batch,) = ledger_of(home)
+    if not known:
+        (home.batch_files / f"{batch.name}.jsonl").unlink()
+    rows, _ = finish(home, llm())
+    assert set(rows["input_tokens"].to_pylist()) == {4 * (batch.tokens // 10) + 10_000}
+    assert set(rows["output_tokens"].to_pylist()) == {400}
+
+
+def test_estimated_output_is_at_most_the_limit_of_its_request(loopback: Loopback, home: Home) -> None:
+    loopback.chat = lambda body: Answer(entity("1" * 200) + DONE, usage={})
+    rows, _ = finish(home, llm())
+    assert set(rows["output_tokens"].to_pylist()) == {100}
+    assert ledger_of(home)[0].cost_usd <= ledger_of(home)[0].worst_usd
+
+
 def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
     """A process was killed between setting it aside and recording the batch."""
     loopback.chat = answer
