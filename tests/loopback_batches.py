@@ -49,6 +49,7 @@ class SubmittedBatch:
     status: str = "validating"
     looks: int = 0
     finished: int = 0
+    failed: int = 0
     output: str | None = None
     errors: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))
@@ -174,6 +175,7 @@ class BatchServer:
                 answered.append(head | {"response": reply, "error": None})
             elif fate.status == "expired":
                 failed.append(head | {"response": None, "error": {"code": "batch_expired", "message": "expired"}})
+        batch.failed = len(batch.lines) - len(answered)
         answered += chance.sample(answered, len(answered) // 3)
         chance.shuffle(answered)
         batch.finished = len(batch.lines)
@@ -189,6 +191,7 @@ class BatchServer:
         return JSONResponse(self._body(batch))
 
     def _body(self, batch: SubmittedBatch) -> dict[str, Any]:
+        done = batch.finished - batch.failed
         refusal = batch.fate.refusal if batch.status == "failed" else None
         return {
             "id": batch.batch_id,
@@ -202,7 +205,7 @@ class BatchServer:
             "output_file_id": batch.output,
             "error_file_id": batch.errors,
             "errors": {"object": "list", "data": [{"code": refusal, "message": "no"}]} if refusal else None,
-            "request_counts": {"total": len(batch.lines), "completed": batch.finished, "failed": 0},
+            "request_counts": {"total": len(batch.lines), "completed": done, "failed": batch.failed},
         }
 
 

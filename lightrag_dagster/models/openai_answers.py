@@ -39,7 +39,7 @@ _ENDS = {
 
 
 class Most(NamedTuple):
-    """The most tokens that a call can have taken in and given; a server's count beyond that is not believed."""
+    """The most tokens that a call can have taken in and given; a server's count beyond that counts as that."""
 
     taken: int = MOST_TOKENS
     given: int = MOST_TOKENS
@@ -123,17 +123,17 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
 
 
 def _billed(usage: object, most: Most) -> ChatResponse:
-    """Return an answer with the tokens that are told and can be, and nothing else."""
+    """Return an answer with the tokens that are told, at most those that can be, and nothing else."""
     taken = _count(usage, "prompt_tokens")
     cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
     written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
     if cached + written > taken:  # counted apart from the others, or wrong; so none counts as cheaper
         taken, cached, written = taken and taken + cached + written, 0, taken and written
-    if taken > most.taken:
-        taken = cached = written = 0
     # Some count what was thought in the total alone.
     counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    given = max([0, *(count for count in counts if count <= most.given)])
+    given = max([0, *(count for count in counts if count <= most.given)]) or min(most.given, max(counts))
+    if taken > most.taken:
+        taken, cached, written = most.taken, 0, min(written, most.taken)
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 

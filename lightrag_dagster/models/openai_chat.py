@@ -28,7 +28,7 @@ from lightrag_dagster.settings import LLMSettings
 
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
-_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
+OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
 
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
@@ -128,7 +128,7 @@ class OpenAIChatModel:
         return replace(
             answered,
             input_tokens=answered.input_tokens or estimate,
-            output_tokens=answered.output_tokens or text_tokens(answered.text),
+            output_tokens=answered.output_tokens or min(text_tokens(answered.text), limit),
         )
 
     @property
@@ -188,7 +188,7 @@ class OpenAIChatModel:
         if beside:
             body["response_format"] = {"type": "json_object", "schema": request.answer_schema}
         body |= {"stream": True} if "stream" in options else {}
-        limits = {name: body[name] // (self._parts if usual else 1) for name in _LIMITS if name in body}
+        limits = {name: body[name] // (self._parts if usual else 1) for name in OUTPUT_LIMITS if name in body}
         try:
             return await client.post(_PATH, body=body | limits, **options)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:

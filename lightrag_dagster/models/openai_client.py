@@ -60,6 +60,7 @@ class Endpoint:
             reserve_time=reserve_time,
         )
         self._passed, self._forbidden, self._untold, self._unpaid = False, 0, 0, 0
+        self._key_refused = False
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
@@ -124,13 +125,15 @@ class Endpoint:
             self._passed, self._forbidden = True, 0
             return answer
         except asyncio.CancelledError:
-            bill(None)
+            if self._passed or not self._key_refused:
+                bill(None)
             raise
         except TimeoutError:
             failed = timed_out(self.target)
         except openai.PermissionDeniedError as error:
             failed = explain(error, self.target, *([FORBIDDEN_TEXT] if await self._is_about_text(error) else []))
         except openai.OpenAIError as error:
+            self._key_refused |= isinstance(error, openai.AuthenticationError)  # so the calls beside it are free
             failed = explain(error, self.target)
         raise failed
 

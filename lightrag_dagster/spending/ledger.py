@@ -44,7 +44,7 @@ _ROUNDING = 1e-9
 _AT_ONCE = 10_000  # entries
 _EPOCH = date(1970, 1, 1)
 _COUNTED = {"preserve_rowcount": True}
-_LONGEST_QUEUE = 1800.0  # of calls for a rate limit; seconds
+_LONGEST_QUEUE = 86_400.0  # of calls for a rate limit; seconds
 
 
 class Ledger:
@@ -185,7 +185,7 @@ class Ledger:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.
 
         All processes that share the ledger share its rate limits; a killed one leaves nothing to clean up. Reservations
-        of a clock that was fast do not count.
+        more than a day ahead are those of a clock that was fast, and do not count.
         """
         with self._begin() as (database, connection):
             time_now = now(database)

@@ -5,13 +5,15 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import openai
 import pytest
 from tenacity import wait_fixed
 
+from lightrag_dagster.core.attempts import paying
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -35,6 +37,7 @@ def _nothing_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_embeddings, "_encodings", {})
 
 
+Model = TypeVar("Model", bound=OpenAIChatModel | OpenAIEmbedder)
 REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "Text")))
 
 
@@ -69,9 +72,9 @@ def embed_question(texts: list[str]) -> Vectors:
 
 
 @asynccontextmanager
-async def _closing(model: OpenAIChatModel | OpenAIEmbedder) -> AsyncIterator[None]:
+async def _closing(model: Model) -> AsyncIterator[Model]:
     try:
-        yield
+        yield model
     finally:
         await model.close()
 
@@ -303,6 +306,31 @@ def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
     with pytest.raises(ProviderAccessError, match=r"asks to wait 601 s; run again then: what has arrived is kept"):
         chat(max_retries=5)
     assert len(loopback.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "bills"), [(401, []), (500, [None])])
+def test_calls_given_up_beside_one_whose_key_was_refused_are_free(
+    loopback: Loopback, status: int, bills: list[None]
+) -> None:
+    loopback.script.extend([replace(Reply.error(status), delay=0.2), Reply(delay=0.8)])
+    billed: list[ChatResponse | None] = []
+
+    async def afford() -> None:
+        pass
+
+    async def run() -> None:
+        async with _closing(OpenAIChatModel(LLMSettings(provider="openai", model="m", max_retries=0))) as model:
+            calls = [asyncio.create_task(model.complete(REQUEST)) for _ in range(2)]
+            await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+        while loopback.open:  # the next test counts its requests
+            await asyncio.sleep(0.02)
+
+    with paying(billed.append, afford):
+        asyncio.run(run())
+    assert billed == bills
 
 
 def test_an_overloaded_server_is_asked_less(loopback: Loopback) -> None:

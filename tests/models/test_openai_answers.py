@@ -16,7 +16,7 @@ from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_client import warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError, Target
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import LLMSettings, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -49,7 +49,6 @@ NO_COUNTS = [
     -1_000_000_000,
     -1,
     MOST_TOKENS + 1,
-    20_000,  # more than so short a text can have
     10**30,
     math.nan,
     math.inf,
@@ -76,7 +75,20 @@ def test_more_output_than_a_call_can_have_is_not_believed(
     loopback: Loopback, settings: Settings, usage: dict[str, int]
 ) -> None:
     loopback.chat = lambda body: Answer("Hello", usage=usage | {"prompt_tokens": 7})
-    assert bought(settings).billed == (7, 3 if "total_tokens" in usage else OUTPUT, 0, 0)
+    llm = LLMSettings()
+    assert bought(settings).billed == (7, 3 if "total_tokens" in usage else 4 * llm.max_output_tokens, 0, 0)
+
+
+def test_more_input_than_a_call_can_have_counts_as_the_most(loopback: Loopback, settings: Settings) -> None:
+    details = {"cached_tokens": 15_000}
+    usage = {"prompt_tokens": 20_000, "completion_tokens": 3, "prompt_tokens_details": details}
+    loopback.chat = lambda body: Answer("Hello", usage=usage)
+    assert bought(settings).billed == (4 * INPUT + 10_000, 3, 0, 0)
+
+
+def test_estimated_output_is_at_most_the_limit_of_the_request(loopback: Loopback, settings: Settings) -> None:
+    loopback.chat = lambda body: Answer("1" * 10_000, usage={})
+    assert bought(settings).billed == (INPUT, LLMSettings().max_output_tokens, 0, 0)
 
 
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])

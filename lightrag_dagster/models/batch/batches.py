@@ -11,15 +11,23 @@ from typing import Any
 
 from lightrag_dagster.core.protocols import ChatResponse, Usage, text_tokens
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
-from lightrag_dagster.models.batch.jsonl import RequestOutcome, read_results, request_keys, unanswered
+from lightrag_dagster.models.batch.jsonl import (
+    MostOf,
+    RequestOutcome,
+    read_results,
+    request_keys,
+    request_limits,
+    unanswered,
+)
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
+from lightrag_dagster.models.openai_answers import Most
 from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.spending.prices import Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import using_batches
@@ -110,12 +118,12 @@ class Batches:
             batch = await self._provider.find(batch) or batch
         batch_id = batch.batch_id if batch.host == self.host else None
         known = batch_id is not None and await self._provider.cancel(batch_id)
-        if not known:
-            Ledger(self.home.ledger).release(batch.name)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
+        if not known:
+            Ledger(self.home.ledger).release(batch.name)
         self.remove_files()
         return known
 
@@ -146,8 +154,18 @@ class Batches:
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
         asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
         price = price_of(asked, batch=True)
-        ours, others, gone, share = self._keys_or_none(batch), 0, list[str](), batch.worst_usd / max(1, batch.requests)
-        async for outcomes in self._results(batch, gone):
+        ours, others, gone, share = (
+            self._limits_or_none(batch),
+            0,
+            list[str](),
+            batch.worst_usd / max(1, batch.requests),
+        )
+        limits, estimate = ours or {}, batch.tokens // max(1, batch.requests)
+
+        def limit(key: str) -> int:
+            return limits.get(key) or self.settings.max_output_tokens
+
+        async for outcomes in self._results(batch, gone, lambda key: Most.of(estimate, limit(key))):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if ours is not None and key not in ours:
@@ -160,24 +178,20 @@ class Batches:
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    counted = replace(
-                        outcome,
-                        input_tokens=outcome.input_tokens or batch.tokens // max(1, batch.requests),
-                        output_tokens=outcome.output_tokens or text_tokens(outcome.text),
-                    )
-                    answers[key] = replace(counted, cost_usd=price.of(*counted.billed))
+                    answers[key] = _priced(outcome, estimate, limit(key), price)
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         if others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, others)
-        deleted = max(0, (batch.finished or batch.requests) - len(answered | failures.keys())) if gone else 0
+        done = batch.requests - len(failures.keys() - answered) if batch.answered is None else batch.answered
+        deleted = max(0, done - len(answered)) if batch.output_file_id in gone else 0
         if deleted:
             usage.add(ChatResponse("", cost_usd=deleted * share), stored=False)
             told = (
-                "%s of batch %s is gone from %s: %d answers count with the most that they can cost, and are asked again"
+                "%d answers of batch %s are gone from %s; they count with the most they can cost, and are asked again"
             )
-            _log.warning(told, " and ".join(gone), batch.batch_id, batch.host, deleted)
+            _log.warning(told, deleted, batch.batch_id, batch.host)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
         entry = account.entry("extract", openai_chat_identity(asked), usage)
@@ -185,14 +199,14 @@ class Batches:
         collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)
 
-    def _keys_or_none(self, batch: Batch) -> set[str] | None:
-        """Return the response keys of a batch that is done; None if its request file is gone."""
+    def _limits_or_none(self, batch: Batch) -> dict[str, int] | None:
+        """Return the output limits of the requests of a batch by response key; None if its request file is gone."""
         try:
-            return set(self.keys(batch))
+            return request_limits(self._request_file(batch))
         except StoreError:
             return None
 
-    async def _results(self, batch: Batch, gone: list[str]) -> AsyncIterator[list[RequestOutcome]]:
+    async def _results(self, batch: Batch, gone: list[str], most: MostOf) -> AsyncIterator[list[RequestOutcome]]:
         """Yield the outcomes in the provider's result files, in blocks; a file deleted there is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -202,7 +216,7 @@ class Batches:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error
             gone += [] if found else [file_id]
-            outcomes = read_results(path, self._provider.target) if found else iter(())
+            outcomes = read_results(path, self._provider.target, most) if found else iter(())
             while some := list(islice(outcomes, _ROWS)):
                 yield some
 
@@ -214,8 +228,8 @@ class Batches:
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
         default = unanswered(self._provider.target, batch.status).error
-        keys = self._keys_or_none(batch)
-        keys = set(failures) if keys is None else keys
+        limits = self._limits_or_none(batch)
+        keys = (failures if limits is None else limits).keys()
         missing = {key: failures.get(key, default) for key in keys - answered}
         access_error = next((error for error in missing.values() if isinstance(error, ProviderAccessError)), None)
         if batch.status == "failed" and batch.problem != QUEUE_FULL:
@@ -230,6 +244,13 @@ class Batches:
         self.ledger.save(batch.model_copy(update=values | {"state": COLLECTED}))
         self.remove_files()
         return access_error
+
+
+def _priced(answer: ChatResponse, estimate: int, limit: int, price: Price) -> ChatResponse:
+    """Return an answer with its cost, and with estimates of the tokens that are not reported."""
+    taken, given = answer.input_tokens or estimate, answer.output_tokens or min(text_tokens(answer.text), limit)
+    counted = replace(answer, input_tokens=taken, output_tokens=given)
+    return replace(counted, cost_usd=price.of(*counted.billed))
 
 
 @asynccontextmanager

@@ -1,17 +1,21 @@
 """The lines of request files and of the provider's result files."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lightrag_dagster.core.protocols import ChatResponse
+from lightrag_dagster.core.protocols import ChatResponse, token_count
 from lightrag_dagster.errors import TransientProviderError
-from lightrag_dagster.models.openai_answers import MALFORMED, chat_response
+from lightrag_dagster.models.openai_answers import ANY, MALFORMED, Most, chat_response
+from lightrag_dagster.models.openai_chat import OUTPUT_LIMITS
 from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain_told
 
 _KEY = 3  # The position of the key in a request line split at its quotes: `{"custom_id": "KEY", …`.
 _REASONS = {"expired": "it was still waiting when the batch expired", "cancelled": "the batch was cancelled"}
+
+MostOf = Callable[[str], Most]
+"""Returns the most tokens that the answer to the request with a key can have."""
 
 
 class RequestOutcome(NamedTuple):
@@ -33,13 +37,20 @@ def request_keys(path: Path) -> Iterator[str]:
             yield line.split(b'"', _KEY + 1)[_KEY].decode()
 
 
-def read_results(path: Path, target: Target) -> Iterator[RequestOutcome]:
-    """Yield the outcomes in a result file; unusable lines are skipped."""
+def request_limits(path: Path) -> dict[str, int]:
+    """Return the most output tokens of each request in a request file, by response key; 0 for those without."""
     with path.open("rb") as lines:
-        yield from filter(None, (read_line(line, target) for line in lines))
+        requests = map(json.loads, lines)
+        return {one["custom_id"]: max(token_count(one["body"].get(name)) for name in OUTPUT_LIMITS) for one in requests}
 
 
-def read_line(line: bytes, target: Target) -> RequestOutcome | None:
+def read_results(path: Path, target: Target, most: MostOf = lambda key: ANY) -> Iterator[RequestOutcome]:
+    """Yield the outcomes in a result file, with at most `most(key)` tokens; unusable lines are skipped."""
+    with path.open("rb") as lines:
+        yield from filter(None, (read_line(line, target, most) for line in lines))
+
+
+def read_line(line: bytes, target: Target, most: MostOf = lambda key: ANY) -> RequestOutcome | None:
     """Return the outcome in a line of an output or error file, or None when the line is unusable."""
     try:
         parsed = json.loads(line)
@@ -48,7 +59,7 @@ def read_line(line: bytes, target: Target) -> RequestOutcome | None:
         return None
     # Every key of ours is of hexadecimal digits; a database may refuse others.
     ours = isinstance(key, str) and key.isascii() and key.isalnum()
-    return RequestOutcome(key, _outcome(response, error, target)) if ours else None
+    return RequestOutcome(key, _outcome(response, error, target, most(key))) if ours else None
 
 
 def unanswered(target: Target, status: str | None) -> FailedCallError:
@@ -58,12 +69,12 @@ def unanswered(target: Target, status: str | None) -> FailedCallError:
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
-def _outcome(response: Any, error: Any, target: Target) -> ChatResponse | FailedCallError:
+def _outcome(response: Any, error: Any, target: Target, most: Most) -> ChatResponse | FailedCallError:
     body = response.get("body") if isinstance(response, dict) else None
     status = response.get("status_code") if isinstance(response, dict) else None
     if status == 200 and isinstance(body, dict):
         try:
-            return chat_response(body, target)
+            return chat_response(body, target, most)
         except FailedCallError as failed:
             return failed
     if isinstance(status, int) and 400 <= status < 600:

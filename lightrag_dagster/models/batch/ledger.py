@@ -62,9 +62,10 @@ class Batch(BaseModel):
     """One batch: `name` is ours, `batch_id` the provider's. `run` pays for it. Times are Unix seconds.
 
     `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost. `submitted_at`
-    is from before the last call that creates it. The provider last reported `status`, `finished` (requests done) and
-    `problem` (an error code). `waiting`: the extractions that wait for it, of its source and of others with the same
-    chunks. `unanswered`: the requests that it left without an answer, with kind and message of the error.
+    is from before the last call that creates it. The provider last reported `status`, `finished` (requests done),
+    `answered` (those of them with an answer; None: unknown) and `problem` (an error code). `waiting`: the extractions
+    that wait for it, of its source and of others with the same chunks. `unanswered`: the requests that it left without
+    an answer, with kind and message of the error.
     """
 
     name: str = Field(default_factory=lambda: uuid4().hex)
@@ -84,6 +85,7 @@ class Batch(BaseModel):
     output_file_id: str | None = None
     error_file_id: str | None = None
     finished: int = 0
+    answered: int | None = None
     problem: str | None = None
     ended_at: float | None = None
     cost_usd: float = 0.0

@@ -167,6 +167,7 @@ def _reported(batch: Batch, found: SDKBatch) -> Batch:
         "batch_id": _text(found.id),
         "status": status,
         "finished": max(0, min(int(counts.completed) + int(counts.failed), batch.requests)) if counts else 0,
+        "answered": max(0, min(int(counts.completed), batch.requests)) if counts else None,
         "output_file_id": _text(found.output_file_id) if found.output_file_id else None,
         "error_file_id": _text(found.error_file_id) if found.error_file_id else None,
         "problem": problem,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,28 @@ def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback,
     batch = next(one for one in ledger_of(home) if one.cost_usd)
     assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
     assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_more_tokens_than_a_request_of_a_batch_can_have_count_as_the_most(
+    loopback: Loopback, home: Home, known: bool
+) -> None:
+    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9}
+    loopback.chat = lambda body: Answer(answer(body), usage=usage)
+    asyncio.run(step(home, llm()))
+    (batch,) = ledger_of(home)
+    if not known:
+        (home.batch_files / f"{batch.name}.jsonl").unlink()
+    rows, _ = finish(home, llm())
+    assert set(rows["input_tokens"].to_pylist()) == {4 * (batch.tokens // 10) + 10_000}
+    assert set(rows["output_tokens"].to_pylist()) == {400}
+
+
+def test_estimated_output_is_at_most_the_limit_of_its_request(loopback: Loopback, home: Home) -> None:
+    loopback.chat = lambda body: Answer(entity("1" * 200) + DONE, usage={})
+    rows, _ = finish(home, llm())
+    assert set(rows["output_tokens"].to_pylist()) == {100}
+    assert ledger_of(home)[0].cost_usd <= ledger_of(home)[0].worst_usd
 
 
 def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
@@ -362,6 +385,18 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
 
 
+def test_a_batch_whose_end_cannot_be_recorded_keeps_its_money_set_aside(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    loopback.batches.reset()
+    with sqlite3.connect(home.root / "batches.sqlite") as connection:
+        connection.execute("CREATE TRIGGER full BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'full'); END")
+    with pytest.raises(StoreError):
+        cancel(home, llm())
+    limit = Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0]
+    assert limit.spent == pytest.approx(ledger_of(home)[0].worst_usd)
+
+
 def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_that_they_can(
     loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -376,7 +411,23 @@ def test_answers_deleted_at_the_provider_are_asked_for_again_and_cost_the_most_t
     assert first.cost_usd == pytest.approx(first.worst_usd)
     spent = Ledger(home.ledger).by_purpose()["extract"].cost_usd
     assert spent == pytest.approx(first.worst_usd + second.cost_usd)
-    assert "10 answers count with the most that they can cost, and are asked again" in caplog.text
+    assert "10 answers of batch batch_0 are gone" in caplog.text
+
+
+@pytest.mark.parametrize(("answered", "gone"), [(0.4, "output"), (0.4, "errors"), (0, "errors")])
+def test_requests_that_were_never_done_cost_nothing_when_a_file_is_deleted(
+    loopback: Loopback, home: Home, answered: float, gone: str
+) -> None:
+    loopback.chat = answer
+    fates = [Fate("expired", answered=answered)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    del loopback.batches.files[getattr(batch, gone)]
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    first, *_ = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert first.cost_usd <= first.worst_usd * answered + 1e-12
 
 
 def test_a_batch_at_another_provider_is_not_bought_again(
