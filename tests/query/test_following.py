@@ -197,7 +197,6 @@ def test_a_warmed_source_that_is_gone_holds_no_snapshot_back(settings: Settings)
         following.refresh()
         assert following.snapshot_id == new
         assert following.ready
-        assert Filters(sources="notes") in following._newest._opened.retriever._scopes._entries  # type: ignore[attr-defined]
 
 
 @pytest.mark.long

@@ -220,7 +220,8 @@ def _stands(item: Mapping[str, object], passage: PassageText) -> FoundWords:
     return span
 
 
-def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, prose: FoundWords | None) -> _End:
+def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, said: FoundWords | None) -> _End:
+    """Return the other end of a fact; `said` are the words of one in prose, None for a row of a table."""
     if schema.to_types:
         return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
     value = _text(item.get("value")) or _text(item.get("object"))
@@ -230,7 +231,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         if (answer := read_yes_no(value)) is None:
             raise _RejectedError(NO_YES_NO)
         return _End(value=value, number=float(answer))
-    if not (span := _place(value, passage, prose if schema.value == "number" else None)):
+    if not (span := _place(value, passage, said if schema.value == "number" else None)):
         raise _RejectedError(VALUE_LACKING)
     value = _text(span.words)
     if schema.value == "date":
@@ -240,7 +241,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
     if schema.value == "number":
         value = _BOLD_ENDS.sub("", value)
         number = read_number(value, schema.decimal)
-        if number is None and prose and not schema.decimal and passage.decimal:
+        if number is None and said and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
         if number is None:
             in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
@@ -250,10 +251,12 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
 
 
 def _place(value: str, passage: PassageText, said: FoundWords | None) -> FoundWords | None:
-    """Return where a value stands; an amount in the words of its fact stands there only, with what belongs to it."""
+    """Return where a value stands; an amount that is `said` in the words of its fact only there, made whole."""
+    if said is None:
+        return passage.find(value)
 
     def inside(_: str, first: int, last: int) -> tuple[int, int] | None:
-        return (first, last) if said and said.start <= first and last <= said.end else None
+        return (first, last) if said.start <= first and last <= said.end else None
 
     if not passage.find(value, inside):
         return passage.find(value)
