@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -24,6 +23,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer
 from tests.pipeline.test_ingest import asked, ingest, ingest_all
+from tests.pipeline.test_passes_by_batch import ingest as by_steps
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 GARBAGE = "entity<|#|>\n" * 40 + "<|COMPLETE"
@@ -188,8 +188,8 @@ def test_by_batch_no_stored_answer_is_passed_over(settings: Settings, loopback: 
     write_source(settings, "notes", NOTES)
     loopback.chat = answering(FLOOD, lambda usual: "Service temporarily unavailable.")
     assert ingest_all(settings, "notes").accepted
-    ingest(settings.changed(llm={"mode": "batch"}).retrying_failed())
-    assert not BatchLedger(Home(settings.home).batches).batches(*OPEN)
+    assert by_steps(settings.changed(llm={"mode": "batch"}).retrying_failed()) is None
+    assert loopback.batches.batches == {}
 
 
 def test_retrying_buys_another_answer_with_more_room(settings: Settings, loopback: Loopback) -> None:
