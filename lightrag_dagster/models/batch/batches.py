@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -151,53 +151,48 @@ class Batches:
 
     async def _collect(self, batch: Batch) -> ProviderAccessError | None:
         """Collect one batch, and return the error that a person must act on."""
-        answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
         asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
-        price = price_of(asked, batch=True)
-        ours, others, gone, share = (
-            self._limits_or_none(batch),
-            0,
-            list[str](),
-            batch.worst_usd / max(1, batch.requests),
-        )
-        limits, estimate = ours or {}, batch.tokens // max(1, batch.requests)
-
-        def limit(key: str) -> int:
-            return limits.get(key) or self.settings.max_output_tokens
-
-        async for outcomes in self._results(batch, gone, lambda key: Most.of(estimate, limit(key))):
-            answers: dict[str, ChatResponse] = {}
-            for key, outcome in outcomes:
-                if ours is not None and key not in ours:
-                    others += 1
-                elif isinstance(outcome, FailedCallError):
-                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
-                    if lost and key not in failures:
-                        cost = share if outcome.given_up else price.of(*lost.billed)
-                        usage.add(replace(lost, cost_usd=cost), stored=False)
-                    failures[key] = outcome.error
-                elif key not in answered:
-                    answered.add(key)
-                    answers[key] = _priced(outcome, estimate, limit(key), price)
-                    usage.add(answers[key], stored=False)
-            self.responses.put_many(answers)
-        if others:
+        found = await self._read_answers(batch, price_of(asked, batch=True))
+        if found.others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
-            _log.warning(told, batch.batch_id, others)
-        done = batch.requests - len(failures.keys() - answered) if batch.answered is None else batch.answered
-        deleted = max(0, done - len(answered)) if batch.output_file_id in gone else 0
-        if deleted:
-            usage.add(ChatResponse("", cost_usd=deleted * share), stored=False)
+            _log.warning(told, batch.batch_id, found.others)
+        if deleted := found.deleted(batch):
+            found.usage.add(ChatResponse("", cost_usd=deleted * batch.worst_usd / batch.requests), stored=False)
             told = (
                 "%d answers of batch %s are gone from %s; they count with the most they can cost, and are asked again"
             )
             _log.warning(told, deleted, batch.batch_id, batch.host)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
         account = Account(batch.run, batch.source, purpose=batch.purpose)
-        entry = account.entry("extract", openai_chat_identity(asked), usage)
+        entry = account.entry("extract", openai_chat_identity(asked), found.usage)
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
-        collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
-        return self._settle_unanswered(collected, answered, failures)
+        collected = batch.model_copy(update={"finished": len(found.answered), "cost_usd": found.usage.cost_usd})
+        return self._settle_unanswered(collected, found.answered, found.failures)
+
+    async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
+        """Store the answers in the result files of a batch, and return what the files hold."""
+        found, limits, estimate = _Results(), self._limits_or_none(batch), batch.tokens // max(1, batch.requests)
+
+        def limit(key: str) -> int:
+            return (limits or {}).get(key) or self.settings.max_output_tokens
+
+        async for outcomes in self._results(batch, found.gone, lambda key: Most.of(estimate, limit(key))):
+            answers: dict[str, ChatResponse] = {}
+            for key, outcome in outcomes:
+                if limits is not None and key not in limits:
+                    found.others += 1
+                elif isinstance(outcome, FailedCallError):
+                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
+                    if lost and key not in found.failures:
+                        cost = batch.worst_usd / batch.requests if outcome.given_up else price.of(*lost.billed)
+                        found.usage.add(replace(lost, cost_usd=cost), stored=False)
+                    found.failures[key] = outcome.error
+                elif key not in found.answered:
+                    found.answered.add(key)
+                    answers[key] = _priced(outcome, estimate, limit(key), price)
+                    found.usage.add(answers[key], stored=False)
+            self.responses.put_many(answers)
+        return found
 
     def _limits_or_none(self, batch: Batch) -> dict[str, int] | None:
         """Return the output limits of the requests of a batch by response key; None if its request file is gone."""
@@ -244,6 +239,26 @@ class Batches:
         self.ledger.save(batch.model_copy(update=values | {"state": COLLECTED}))
         self.remove_files()
         return access_error
+
+
+@dataclass
+class _Results:
+    """The result files of a batch: keys with an answer and with a failure, the calls, and what is not as it should be.
+
+    `others` counts answers under ids of no request; `gone` has the ids of files that were deleted at the provider.
+    """
+
+    answered: set[str] = field(default_factory=set)
+    failures: dict[str, ProviderError] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    others: int = 0
+    gone: list[str] = field(default_factory=list)
+
+    def deleted(self, batch: Batch) -> int:
+        """Return the number of answers in a deleted file, which the provider may have counted."""
+        counted = batch.requests - len(self.failures.keys() - self.answered)
+        done = counted if batch.answered is None else batch.answered
+        return max(0, done - len(self.answered)) if batch.output_file_id in self.gone else 0
 
 
 def _priced(answer: ChatResponse, estimate: int, limit: int, price: Price) -> ChatResponse:
