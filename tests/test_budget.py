@@ -30,8 +30,8 @@ CODE = {
     "imports": 891,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
     "indexes": 2294,  # SQL in processes, checks of files
     "models": 2371,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
-    "models.local": 472,
-    "offline": 1230,  # greetings, contractions, Chinese words beside names
+    "models.local": 546,  # tables of known names
+    "offline": 1233,  # types that are known, greetings, contractions, Chinese words beside names
     "orchestration": 991,  # scopes; namespaces of any folder
     "pipeline": 3242,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
@@ -55,7 +55,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 
 COUNTS = {
     "lines of code outside the rooms behind doors": 38_390,  # bills of attempts; scopes; what needs a person
-    "files": 676,  # core/attempts, claims
+    "files": 677,  # core/attempts, claims, known names
     "settings": 149,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 7,  # which materialisation a check is of

@@ -11,6 +11,9 @@ from lightrag_dagster.offline.tokens import Token, bare
 _WEIGHT = 3.0
 """The weight of the model's vote for the type of a name."""
 
+_SETTLED = 1000.0
+"""The weight of a vote for a type that is known."""
+
 _AROUND = "\"'“”‘’«»„`*_.,;:!?()[]{} \t"
 _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 
@@ -18,13 +21,14 @@ _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 class NameSpan(NamedTuple):
     """The characters `start` to `end` of a text: a name, with its type.
 
-    One that `leads` counts more than the rules' names in its place.
+    One that `leads` counts more than the rules' names there; a type that is `known` more than all votes of rules.
     """
 
     start: int
     end: int
     type: str
     leads: bool
+    known: bool = False
 
 
 class Joined(NamedTuple):
@@ -51,7 +55,7 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
             first, after = sum(one.end <= start for one in tokens), sum(one.start < end for one in tokens)
             joined = [one for one in joined if one not in overlapped]
             joined.append(Mention(name, "name", start, end, first, max(first, after)))
-        votes[start, end] = Vote(span.type, _WEIGHT)
+        votes[start, end] = Vote(span.type, _SETTLED if span.known else _WEIGHT)
     return Joined(sorted(joined, key=lambda one: one.start), votes)
 
 

@@ -130,8 +130,8 @@ class ExtractionSettings(Section):
     )
     names_model: str | None = Field(
         default=None,
-        description="A spaCy pipeline that finds names besides those of the rules: its folder, or the "
-        "name of the package it was installed as. With the extra `names`.",
+        description="A source of names besides the rules: a table of known names (CSV, JSON Lines, Parquet), or "
+        "with the extra `names` a spaCy pipeline, by its folder or the name of the package it was installed as.",
     )
     document_language: bool = Field(
         default=False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.files import hash_of
+from lightrag_dagster.models.local.known_names import is_table, read_known_names
 from lightrag_dagster.models.local.loading import explaining
 from lightrag_dagster.offline import OTHER, NameSpan, Recogniser
 from lightrag_dagster.readers import detect_language
@@ -79,18 +80,27 @@ def _is_pipeline(folder: Path) -> bool:
 
 
 def pipeline_identity(model: str) -> str:
-    """Name a pipeline and a hash of its files; only the name of its folder counts, not the path.
+    """Name a pipeline and a hash of its files; only the name of its folder counts, not the path; or a table of names.
 
     Raises:
         SettingsError: it is not on this machine.
     """
+    if is_table(model):
+        return f"table/{Path(model).name}@{hash_of(Path(model).expanduser().parent, [_table(model)])}"
     folder = find_pipeline(model)
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
     return f"spacy/{folder.resolve().name}@{hash_of(folder, files)}"
 
 
+def _table(model: str) -> Path:
+    file = Path(model).expanduser()
+    if not file.is_file():
+        raise SettingsError(f"setting extraction.names_model: there is no table {model}; correct its path")
+    return file
+
+
 def load_pipeline(model: str, identity: str) -> Recogniser:
-    """Load a pipeline.
+    """Load a pipeline, or a table of known names.
 
     Texts of another language than the pipeline's are not shown to it: it would take their common words for names.
 
@@ -98,12 +108,14 @@ def load_pipeline(model: str, identity: str) -> Recogniser:
         SettingsError: it is not on this machine, has other files here than `identity` names, finds no names, cannot be
             loaded, or spaCy is not installed.
     """
-    folder = find_pipeline(model)
     if pipeline_identity(model) != identity:
         raise SettingsError(
             f"setting extraction.names_model: {model} on {os.uname().nodename} is not {identity}; copy the same "
-            "pipeline to every machine, and run again"
+            "pipeline or table to every machine, and run again"
         )
+    if is_table(model):
+        return read_known_names(_table(model))
+    folder = find_pipeline(model)
     with explaining(f"setting extraction.names_model: {folder}", "`pip install lightrag-dagster[names]`"):
         return _Names(_load(folder))
 

@@ -61,7 +61,7 @@ def test_the_identity_follows_the_files_and_not_the_place(tmp_path: Path, pipeli
     (copy / "README.md").write_text("A pipeline.")
     assert pipeline_identity(str(copy)) == identity
     assert pipeline_identity(str(make_pipeline(tmp_path / "other" / "lab", {"cresol": "REAGENT"}))) != identity
-    with pytest.raises(SettingsError, match=r"is not spacy/lab@0000; copy the same pipeline to every machine"):
+    with pytest.raises(SettingsError, match=r"is not spacy/lab@0000; copy the same pipeline or table to every machine"):
         load_pipeline(str(copy), "spacy/lab@0000")
 
 
