@@ -7,6 +7,7 @@ finish → facts merged, under the display names of their entities
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT_KEYS
@@ -27,6 +28,11 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
             space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
+        by_type = dict[str, bool]()
+        for rule in space.curation.splits:
+            by_type[rule.entity_id] = bool(rule.types) or by_type.get(rule.entity_id, False)
+        split = {"base_id": pa.array(by_type, pa.string()), "by_type": pa.array(by_type.values(), pa.bool_())}
+        connection.register("split_base", pa.table(split))
         database.run(connection, "fact_mentions")
         for table in _MADE:
             space.write(connection, f"FROM {table}", table)
