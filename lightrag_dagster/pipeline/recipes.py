@@ -45,7 +45,7 @@ _REVISIONS = {
     "extractions": 4,
     "mentions": 6,
     "facts": 3,
-    "merge": 11,
+    "merge": 12,
     "stores": 12,
     "report": 5,
     "duplicates": 1,

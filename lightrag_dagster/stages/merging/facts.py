@@ -18,6 +18,7 @@ from lightrag_dagster.stages.merging.parts import Added, Workspace
 
 _ORDER = PASS_SORT_KEYS["fact_evidence"]
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
+_SPLIT_BASE = pa.schema([("base_id", pa.string()), ("by_type", pa.bool_())])
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
 
 
@@ -28,11 +29,10 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
             space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
-        by_type = dict[str, bool]()
-        for rule in space.curation.splits:
-            by_type[rule.entity_id] = bool(rule.types) or by_type.get(rule.entity_id, False)
-        split = {"base_id": pa.array(by_type, pa.string()), "by_type": pa.array(by_type.values(), pa.bool_())}
-        connection.register("split_base", pa.table(split))
+        by_type = {one.entity_id for one in space.curation.splits if one.types}
+        split = [(one.entity_id, one.entity_id in by_type) for one in space.curation.splits]
+        rows = [{"base_id": base, "by_type": typed} for base, typed in sorted({*split})]
+        connection.register("split_base", pa.Table.from_pylist(rows, _SPLIT_BASE))
         database.run(connection, "fact_mentions")
         for table in _MADE:
             space.write(connection, f"FROM {table}", table)
