@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 1,
     "extractions": 4,
     "mentions": 6,
-    "facts": 3,
+    "facts": 4,
     "merge": 12,
     "stores": 12,
     "report": 5,

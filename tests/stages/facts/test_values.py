@@ -137,6 +137,17 @@ NUMBERS = [
     ("- $5", -5, "USD"),
     ("about -$5", -5, "USD"),
     ("~$5", 5, "USD"),
+    # thousands, hundreds, and numbers of several scales
+    ("12,5 T€", 12_500, "EUR"),
+    ("TEUR 3", 3_000, "EUR"),
+    ("NT$ 5", 5, "NT$"),
+    ("$5MM", 5e6, "USD"),
+    ("5 mm", 5, "mm"),
+    ("5 hundred EUR", 500, "EUR"),
+    ("3億5000万円", 350_000_000, "JPY"),
+    ("1兆2,345億円", 1_234_500_000_000, "JPY"),
+    ("3,2 mln zł", 3.2e6, "zł"),
+    ("3,2 miliona zł", 3.2e6, "zł"),
 ]
 
 UNREAD = [
@@ -145,7 +156,6 @@ UNREAD = [
         "2024-03-12",
         "12 March 2024",
         "1.2×10^6",
-        "3億5000万円",
         "5'10\"",
         "$5 million to $7 million",
         "1.2.3",
