@@ -55,12 +55,17 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     found = _CUT_BEFORE.search(before) or known["bounds"].search(before)
     if _CUT_BEHIND.match(text, last) or (found and _is_cut(found[0], text[first:last])):
         return None
-    if text[last - 1].isdigit() and known["points"].match(behind):
+    if text[last - 1].isdigit() and (known["points"].match(behind) or _shares_scale(text[first:last], behind)):
         return None
     if (_unit(text[first:last]) or "").startswith("%") and _POINTS.match(behind):
         return None
     is_part = _is_minus(before, text[first:last], behind) or _is_in_range(text, first, last)
     return None if is_part else (first, last)
+
+
+def _shares_scale(amount: str, behind: str) -> bool:
+    """Say whether the scale word of the next amount may be meant too: 5 to 7 million, but not 500,000 to 1 million."""
+    return bool(re.fullmatch(r"\D*\d{1,3}(?:[.,]\d{1,2})?", amount) and _patterns()["scale shared"].match(behind))
 
 
 def _unit(amount: str) -> str | None:
@@ -123,6 +128,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"|(?:{between})\s{ahead}{number}(?:\s?[^\s\d]{{1,12}})?\s(?:{joined})\s{ahead}{number}",
         "also at": rf"\s(?:{_any(_ALSO_AT)})\s",
         "points": rf"[\s-]{{0,2}}(?:{_any(listed('points'))})",
+        "scale shared": rf"\s(?:{to}|{joined}|auf|naar|or|oder|bzw\.)\s{ahead}{number}[\s-]?(?:{scales}|[mb]n?{_END})",
         "by": rf"(?:{_any(listed('by'))})\s{ahead}\Z",
         "from": rf"(?:{_any(listed('from'))})\s?{ahead}\Z",
         "changes": rf"(?:{_any(listed('changes'), '')})[^.;|\n]*(?:\.\d[^.;|\n]*)*\Z",
