@@ -1,11 +1,10 @@
 """Words and signs beside a number in a passage that belong to it, and that a model may have left out."""
 
 import re
-from collections.abc import Iterable
 from functools import cache
 
-from lightrag_dagster.stages.facts.lexicon import listed, meanings
-from lightrag_dagster.stages.facts.values import FINE, read_number
+from lightrag_dagster.stages.facts.lexicon import END, any_of, listed, meanings
+from lightrag_dagster.stages.facts.values import FINE, in_scales, read_number
 
 _NEAR = 60
 """Characters before and behind a number that are looked at."""
@@ -16,7 +15,6 @@ _ALSO_AT = frozenset(("a", "à", "au", "al"))
 _SIGNS = "€$£¥₹₽₩₺₴₪฿₫₦"
 _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _DASH = "[-‐‑–—−~〜～]"
-_END = "(?![^\\W⁰-⁹¹²³])"  # of a word, but for the sign of a footnote
 _CUT_BEHIND = re.compile(
     rf"{_DASH}[{_SIGNS}]?\d|[-−+](?=[\s|]|\Z)|(?<=\d)[^\S\n]?[/⁄×x*·^][^\S\n]?\d|[\s-]?[¼-¾⅐-⅞]|\d|(?<=\d):\d"
     r"|[ \xa0\u202f’']\d{3}(?!\d)|[\s-]\d{1,2}[/⁄]\d{1,2}(?![\d/])",
@@ -33,7 +31,6 @@ _CUT_BEFORE = re.compile(
 _POINTS = re.compile(r"[\s-]{0,2}(?:(?:points?|pts?|punkte?n?)(?!\w)|ポイント)", re.IGNORECASE)
 _CELL = re.compile(r"(?:^|[|\n\t])\s*\( ?\Z")
 _CLOSED = r"[ |]{0,3}\)"  # in reports to the SEC in a cell of its own
-_T = "T(?:€|EUR|USD|CHF|GBP)(?!\\w)"
 
 
 def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
@@ -46,13 +43,16 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     if unit == "" and (more := known["more before"].search(text[max(0, first - _NEAR) : first])):
         first -= len(more[0])
         unit = _unit(text[first:last])
-    if unit is not None and (ends_in_digit or not unit):
-        more = (known["more of money"] if unit else known["more behind"]).match(text, last)
+    if unit is not None:
+        more = known["more behind" if not unit else "more of money" if ends_in_digit else "more of unit"].match(
+            text, last
+        )
         last += len(more[0].rstrip(".")) if more else 0
     if fine := FINE.match(text, last) if _unit(text[first:last]) else None:
         last = fine.end()
     before, behind = text[max(0, first - _NEAR) : first], text[last : last + _NEAR]
     found = _CUT_BEFORE.search(before) or known["bounds"].search(before)
+    found = found or (known["scale before"].search(before) if unit and not text[first].isdigit() else None)
     if _CUT_BEHIND.match(text, last) or (found and _is_cut(found[0], text[first:last])):
         return None
     if text[last - 1].isdigit() and (known["points"].match(behind) or _shares_scale(text[first:last], behind)):
@@ -108,41 +108,35 @@ def _is_cut(before: str, amount: str) -> bool:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    scales = _any(listed("scales", "scales beside decimal commas"))
+    scales = any_of(listed("scales", "scales beside decimal commas"))
     codes = {word for word, code in meanings("units").items() if code != "%"} | listed("currencies before")
-    units, money, measures = _any(listed("units") | codes), _any(codes), _any(listed("measures"), r"(?!\w)")
-    to, at_once = _any(word for word in listed("to") | _ALSO_AT if word.isalpha()), "(?:至|到)"
-    between, joined, things = _any(listed("between")), _any(listed("and")), _any(listed("whole things"))
+    units, money, measures = any_of(listed("units") | codes), any_of(codes), any_of(listed("measures"), r"(?!\w)")
+    to, at_once = any_of(word for word in listed("to") | _ALSO_AT if word.isalpha()), "(?:至|到)"
+    between, joined, things = any_of(listed("between")), any_of(listed("and")), any_of(listed("whole things"))
     number, ahead, named = r"\d[\d.,]*", rf"(?:(?:{money}) ?)?", r"[^\S\n]?(?P<unit>[^\s\d]{1,12}(?: [^\s\d]{1,12})?)"
     apart = rf"(?:\s(?:{to})\s|[^\S\n]?{_DASH}[^\S\n]?|{at_once})"
     texts = {
-        "more before": rf"(?<![\d\w])(?<!\d )(?:{_T}|{money})[^\S\n]?\Z",
-        "more behind": rf"(?<=\d)[kmb][^\S\n]?(?:{things})"
-        rf"|(?:[\s-]?(?:{scales})\.?|(?<=\d)k(?!\w)|(?<=\d)[^\S\n]?[kmb](?=[^\S\n]?(?:{money})))*"
+        "more before": rf"(?<![\d\w])(?<!\d )(?:{in_scales()}|{money})[^\S\n]?\Z",
+        "more behind": rf"(?<=\d)[kmb][^\S\n]?(?:{things})|[^\S\n]?(?:{in_scales()})"
+        rf"|(?:[\s-]?(?:{scales})\.?|(?<=\d)k(?!\w)|(?<=\d)[^\S\n]?[kmb](?=[^\S\n]?(?:de |d['’])?(?:{money})))*"
         rf"(?:(?:(?<=mio|mrd|tsd|mln)\.)?[^\S\n]?(?:(?:de|di) |d['’])?(?:{units})"
-        rf"|(?<=\d)(?:{measures}|[^\S\n]?{_T}))?",
-        "more of money": rf"(?:[\s-]?(?:{scales})\.?|(?<=\d)(?:[^\S\n]?mm|[kmb]){_END})*",
+        rf"|(?<=\d)(?:{measures}))?",
+        "more of money": rf"(?:[\s-]?(?:{scales})\.?|(?<=\d)(?:[^\S\n]?mm?|[kb])(?!\w))*",
+        "more of unit": rf"(?:[ /]?(?:{scales})|[km](?!\w))?",
+        "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{scales})\.?[^\S\n]?\Z|(?<!\w)[kKTM]\Z",
         "ranges": rf"(?P<sign>{money})[^\S\n]?{number}[^\d\n]{{0,12}}?{apart}(?P=sign)[^\S\n]?{number}"
         rf"|{number}{named}{apart}{ahead}{number}[^\S\n]?(?P=unit)(?!\w)"
         rf"|(?<![^\W{_EAST_ASIAN}])(?<![.,{_SIGNS}]){number}(?:-?\s(?:{to})\s|[万萬亿億]?{at_once}){ahead}{number}"
         rf"|(?:{between})\s{ahead}{number}(?:\s?[^\s\d]{{1,12}})?\s(?:{joined})\s{ahead}{number}",
-        "also at": rf"\s(?:{_any(_ALSO_AT)})\s",
-        "points": rf"[\s-]{{0,2}}(?:{_any(listed('points'))})",
-        "scale shared": rf"\s(?:{to}|{joined}|auf|naar|or|oder|bzw\.)\s{ahead}{number}[\s-]?(?:{scales}|[mb]n?{_END})",
-        "by": rf"(?:{_any(listed('by'))})\s{ahead}\Z",
-        "from": rf"(?:{_any(listed('from'))})\s?{ahead}\Z",
-        "changes": rf"(?:{_any(listed('changes'), '')})[^.;|\n]*(?:\.\d[^.;|\n]*)*\Z",
-        "changed": rf"(?:{_any(listed('changed'))})\s\Z",
-        "bounds": rf"(?:{_any(listed('bounds'))})\s?{ahead}\Z",
+        "also at": rf"\s(?:{any_of(_ALSO_AT)})\s",
+        "points": rf"[\s-]{{0,2}}(?:{any_of(listed('points'))})",
+        "scale shared": rf"\s(?:{to}|{joined}|auf|naar|or|oder|bzw\.)\s{ahead}{number}[\s-]?(?:{scales}|[mb]n?{END})",
+        "by": rf"(?:{any_of(listed('by'))})\s{ahead}\Z",
+        "from": rf"(?:{any_of(listed('from'))})\s?{ahead}\Z",
+        "changes": rf"(?:{any_of(listed('changes'), '')})[^.;|\n]*(?:\.\d[^.;|\n]*)*\Z",
+        "changed": rf"(?:{any_of(listed('changed'))})\s\Z",
+        "bounds": rf"(?:{any_of(listed('bounds'))})\s?{ahead}\Z",
         "minus before": rf"(?:{money})[^\S\n]?\( ?\Z",
         "minus behind": rf"{_CLOSED}[^\S\n]?(?:{units}|{scales})",
     }
     return {name: re.compile(text, re.IGNORECASE) for name, text in texts.items()}
-
-
-def _any(words: Iterable[str], end: str = _END) -> str:
-    """Return a pattern of any of some words, which end where they do if they have letters with case."""
-    made = sorted(words, key=len, reverse=True)
-    return "|".join(
-        rf"(?<![^\W\d_]){re.escape(one)}{end}" if one[-1].lower() != one[-1].upper() else re.escape(one) for one in made
-    )

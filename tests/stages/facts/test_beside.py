@@ -88,6 +88,16 @@ def found(passage: str, value: str) -> str | None:
         ("Umsatz TEUR 1.250", "1.250", "TEUR 1.250"),
         ("Umsatz 1.250 TEUR", "1.250", "1.250 TEUR"),
         ("a loan of $5MM", "5", "$5MM"),
+        ("a loan of £5 m in 2022", "£5", "£5 m"),
+        ("a rent of EUR 40/m² a year", "40", "EUR 40"),
+        *((f"Revenue was {one} in 2022", "12.3", one) for one in ("12.3 €m", "EUR million 12.3", "12.3 EUR million")),
+        *(
+            (f"Revenue was {one} in 2022", "12.3", one)
+            for one in ("EURm 12.3", "12.3 MEUR", "Mio. € 12.3", "kEUR 12.3")
+        ),
+        ("Revenue was 12.3 EUR million", "12.3 EUR", "12.3 EUR million"),
+        ("Revenue was 12.3 €m", "12.3 €", "12.3 €m"),
+        ("They sold 5 million €12 shares", "€12", "€12"),
         ("It has 2m users", "2", "2m users"),
         ("1.659 EUR/l", "1.659", "1.659 EUR/l"),
         ("EUR 1.659 per litre", "EUR 1.659", "EUR 1.659 per litre"),
@@ -171,6 +181,8 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("up to 5 %", one) for one in ("5", "5 %")),
         *(("weniger als 5 EUR", one) for one in ("5", "5 EUR")),
         *(("1,200+ employees", one) for one in ("1,200",)),
+        *(("Umsatz in Mio. € 12,3", one) for one in ("€ 12,3",)),
+        *(("Umsatz T€ 12,3", one) for one in ("€ 12,3",)),
         *(("2 1/2 kg", one) for one in ("2",)),
         *(("It opens at 9:30", one) for one in ("9", "30")),
     ],

@@ -142,6 +142,14 @@ NUMBERS = [
     ("TEUR 3", 3_000, "EUR"),
     ("NT$ 5", 5, "NT$"),
     ("$5MM", 5e6, "USD"),
+    *((one, 12.3e6, "EUR") for one in ("12.3 €m", "EUR million 12.3", "12.3 EUR million", "EURm 12.3", "12.3 EURm")),
+    *((one, 12.3e6, "EUR") for one in ("MEUR 12.3", "12,3 MEUR", "Mio. € 12,3", "EUR in millions 12.3", "12,3 €/mln")),
+    *((one, 12.3e3, "EUR") for one in ("kEUR 12.3", "12,3 K€", "Tsd. € 12,3", "12,3 T-EUR")),
+    ("12,3 M d'euros", 12.3e6, "EUR"),
+    ("MSEK -5", -5e6, "SEK"),
+    ("5 Mkr", 5e6, "kr"),
+    ("5 EUR/m", 5, "EUR/m"),
+    ("5 Mars", 5, "Mars"),
     ("5 mm", 5, "mm"),
     ("5 hundred EUR", 500, "EUR"),
     ("3億5000万円", 350_000_000, "JPY"),
@@ -151,6 +159,7 @@ NUMBERS = [
 ]
 
 UNREAD = [
+    *("5 m d'", "(5) MEUR"),
     *("", "two", "zwei", "€", "many", "½", "2½ cups", "5⅓", "5 to 7", "10-20", "10–20 %", "1/2", "1 2", "12:30"),
     *(
         "2024-03-12",
@@ -224,6 +233,7 @@ IN_DOUBT = [
         "2.500 m²",
         "2,500 m²",
         "12.500 T€",
+        "MEUR 12.500",
         "12.500 CHF",
     ),
     *("$1.234", "1.250 Seemeilen", "1,250 person hours", "1.659 EUR/l", "1,659 € pro Liter", "EUR 1.095 per kWh"),
