@@ -116,13 +116,13 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     number, ahead, named = r"\d[\d.,]*", rf"(?:(?:{money}) ?)?", r"[^\S\n]?(?P<unit>[^\s\d]{1,12}(?: [^\s\d]{1,12})?)"
     apart = rf"(?:\s(?:{to})\s|[^\S\n]?{_DASH}[^\S\n]?|{at_once})"
     texts = {
-        "more before": rf"(?<![\d\w])(?<!\d )(?:{in_scales()}|{money})[^\S\n]?\Z",
-        "more behind": rf"(?<=\d)[kmb][^\S\n]?(?:{things})|[^\S\n]?(?:{in_scales()})"
+        "more before": rf"(?<![\d\w])(?<!\d )(?:{in_scales().pattern}|{money})[^\S\n]?\Z",
+        "more behind": rf"(?<=\d)[kmb][^\S\n]?(?:{things})|[^\S\n]?(?:{in_scales().pattern})"
         rf"|(?:[\s-]?(?:{scales})\.?|(?<=\d)k(?!\w)|(?<=\d)[^\S\n]?[kmb](?=[^\S\n]?(?:de |d['’])?(?:{money})))*"
         rf"(?:(?:(?<=mio|mrd|tsd|mln)\.)?[^\S\n]?(?:(?:de|di) |d['’])?(?:{units})"
         rf"|(?<=\d)(?:{measures}))?",
         "more of money": rf"(?:[\s-]?(?:{scales})\.?|(?<=\d)(?:[^\S\n]?mm?|[kb])(?!\w))*",
-        "more of unit": rf"(?:[ /]?(?:{scales})|[km](?!\w))?",
+        "more of unit": rf"(?: ?(?:{scales})|[km](?!\w))?",
         "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{scales})\.?[^\S\n]?\Z|(?<!\w)[kKTM]\Z",
         "ranges": rf"(?P<sign>{money})[^\S\n]?{number}[^\d\n]{{0,12}}?{apart}(?P=sign)[^\S\n]?{number}"
         rf"|{number}{named}{apart}{ahead}{number}[^\S\n]?(?P=unit)(?!\w)"

@@ -80,22 +80,23 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
 
 
 @cache
-def in_scales() -> str:
-    """Return a pattern of a currency with a scale, as reports write it: MEUR, T€, EURm, Mio. €, EUR million."""
+def in_scales() -> re.Pattern[str]:
+    """Return the pattern of a currency with a scale, as reports write it: MEUR, T€, EURm, Mio. €, EUR million."""
     known = {word for word, code in meanings("units").items() if code != "%"} | listed("currencies before")
     codes = "|".join(sorted(word.upper() for word in known if re.fullmatch("[a-z]{3}", word)))
     money, scales = any_of(known), any_of(listed("scales", "scales beside decimal commas"))
     sign = f"(?:US)?[€$£¥]|{codes}"
-    return (
+    return re.compile(
         rf"(?<![^\W\d])(?-i:(?P<scale1>MM|T-?|[kKM])(?P<money1>{sign})(?!\w)|(?P<scale2>[MmTt])(?P<money2>kr)(?!\w)"
         rf"|(?P<money3>{sign})(?P<scale3>mn?|bn?|[kM])(?!\w))"
-        rf"|(?P<scale4>{scales})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: |/| in )(?P<scale5>{scales})"
+        rf"|(?P<scale4>{scales})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: | in )(?P<scale5>{scales})",
+        re.IGNORECASE,
     )
 
 
 def _scale_behind(text: str) -> tuple[str, bool]:
     """Return a text with the scale and currency of such a pair behind its number, and whether the scale is a letter."""
-    if not (found := re.search(in_scales(), text, re.IGNORECASE)):
+    if not (found := in_scales().search(text)):
         return text, False
     scale, money = ("".join(found[f"{name}{at}"] or "" for at in range(1, 6)) for name in ("scale", "money"))
     ahead, behind = text[: found.start()].rstrip(), text[found.end() :]

@@ -97,6 +97,7 @@ def found(passage: str, value: str) -> str | None:
         ),
         ("Revenue was 12.3 EUR million", "12.3 EUR", "12.3 EUR million"),
         ("Revenue was 12.3 €m", "12.3 €", "12.3 €m"),
+        ("It costs 2 USD/million tokens", "2", "2 USD"),
         ("They sold 5 million €12 shares", "€12", "€12"),
         ("It has 2m users", "2", "2m users"),
         ("1.659 EUR/l", "1.659", "1.659 EUR/l"),
