@@ -51,8 +51,9 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     if fine := FINE.match(text, last) if _unit(text[first:last]) else None:
         last = fine.end()
     before, behind = text[max(0, first - _NEAR) : first], text[last : last + _NEAR]
-    found = _CUT_BEFORE.search(before) or known["bounds"].search(before)
-    found = found or (known["scale before"].search(before) if unit and not text[first].isdigit() else None)
+    found = _CUT_BEFORE.search(before)
+    if unit and not text[first].isdigit():
+        found = found or known["scale before"].search(before)
     if _CUT_BEHIND.match(text, last) or (found and _is_cut(found[0], text[first:last])):
         return None
     if text[last - 1].isdigit() and (known["points"].match(behind) or _shares_scale(text[first:last], behind)):
@@ -113,8 +114,12 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     units, money, measures = any_of(listed("units") | codes), any_of(codes), any_of(listed("measures"), r"(?!\w)")
     to, at_once = any_of(word for word in listed("to") | _ALSO_AT if word.isalpha()), "(?:至|到)"
     between, joined, things = any_of(listed("between")), any_of(listed("and")), any_of(listed("whole things"))
-    number, ahead, named = r"\d[\d.,]*", rf"(?:(?:{money}) ?)?", r"[^\S\n]?(?P<unit>[^\s\d]{1,12}(?: [^\s\d]{1,12})?)"
-    apart = rf"(?:\s(?:{to})\s|[^\S\n]?{_DASH}[^\S\n]?|{at_once})"
+    number, ahead, named = (
+        r"\d[\d.,]*",
+        rf"(?:(?:{money}) ?)?",
+        r"[^\S\n]?(?P<unit>[^\s\d|,;:.()-][^\s\d|,;]{0,11}(?: [^\s\d|]{1,12})?)",
+    )
+    apart = rf"(?:\s(?:{to})\s|[^\S\n]{_DASH}[^\S\n]|{_DASH}|{at_once})"
     texts = {
         "more before": rf"(?<![\d\w])(?<!\d )(?:{in_scales().pattern}|{money})[^\S\n]?\Z",
         "more behind": rf"(?<=\d)[kmb][^\S\n]?(?:{things})|[^\S\n]?(?:{in_scales().pattern})"
@@ -123,7 +128,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"|(?<=\d)(?:{measures}))?",
         "more of money": rf"(?:[\s-]?(?:{scales})\.?|(?<=\d)(?:[^\S\n]?mm?|[kb])(?!\w))*",
         "more of unit": rf"(?: ?(?:{scales})|[km](?!\w))?",
-        "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{scales})\.?[^\S\n]?\Z|(?<!\w)[kKTM]\Z",
+        "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{any_of(listed('scales beside decimal commas'))})\.?[^\S\n]?\Z|(?<!\w)[kKTM]\Z",
         "ranges": rf"(?P<sign>{money})[^\S\n]?{number}[^\d\n]{{0,12}}?{apart}(?P=sign)[^\S\n]?{number}"
         rf"|{number}{named}{apart}{ahead}{number}[^\S\n]?(?P=unit)(?!\w)"
         rf"|(?<![^\W{_EAST_ASIAN}])(?<![.,{_SIGNS}]){number}(?:-?\s(?:{to})\s|[万萬亿億]?{at_once}){ahead}{number}"
@@ -135,7 +140,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "from": rf"(?:{any_of(listed('from'))})\s?{ahead}\Z",
         "changes": rf"(?:{any_of(listed('changes'), '')})[^.;|\n]*(?:\.\d[^.;|\n]*)*\Z",
         "changed": rf"(?:{any_of(listed('changed'))})\s\Z",
-        "bounds": rf"(?:{any_of(listed('bounds'))})\s?{ahead}\Z",
         "minus before": rf"(?:{money})[^\S\n]?\( ?\Z",
         "minus behind": rf"{_CLOSED}[^\S\n]?(?:{units}|{scales})",
     }

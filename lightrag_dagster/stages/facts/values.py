@@ -84,12 +84,13 @@ def in_scales() -> re.Pattern[str]:
     """Return the pattern of a currency with a scale, as reports write it: MEUR, T€, EURm, Mio. €, EUR million."""
     known = {word for word, code in meanings("units").items() if code != "%"} | listed("currencies before")
     codes = "|".join(sorted(word.upper() for word in known if re.fullmatch("[a-z]{3}", word)))
-    money, scales = any_of(known), any_of(listed("scales", "scales beside decimal commas"))
+    money, ahead = any_of(known), any_of(listed("scales beside decimal commas"))  # one million $5 tickets
+    scales = any_of(listed("scales", "scales beside decimal commas"))
     sign = f"(?:US)?[€$£¥]|{codes}"
     return re.compile(
         rf"(?<![^\W\d])(?-i:(?P<scale1>MM|T-?|[kKM])(?P<money1>{sign})(?!\w)|(?P<scale2>[MmTt])(?P<money2>kr)(?!\w)"
         rf"|(?P<money3>{sign})(?P<scale3>mn?|bn?|[kM])(?!\w))"
-        rf"|(?P<scale4>{scales})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: | in )(?P<scale5>{scales})",
+        rf"|(?P<scale4>{ahead})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: | in )(?P<scale5>{scales})",
         re.IGNORECASE,
     )
 

@@ -18,7 +18,6 @@ from lightrag_dagster.stages.merging.parts import Added, Workspace
 
 _ORDER = PASS_SORT_KEYS["fact_evidence"]
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
-_SPLIT_BASE = pa.schema([("base_id", pa.string()), ("by_type", pa.bool_())])
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
 
 
@@ -29,10 +28,8 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
             space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
-        by_type = {one.entity_id for one in space.curation.splits if one.types}
-        split = [(one.entity_id, one.entity_id in by_type) for one in space.curation.splits]
-        rows = [{"base_id": base, "by_type": typed} for base, typed in sorted({*split})]
-        connection.register("split_base", pa.Table.from_pylist(rows, _SPLIT_BASE))
+        split = sorted({one.entity_id for one in space.curation.splits})
+        connection.register("split_base", pa.table({"base_id": pa.array(split, pa.string())}))
         database.run(connection, "fact_mentions")
         for table in _MADE:
             space.write(connection, f"FROM {table}", table)

@@ -1,9 +1,8 @@
 -- Named before: entity_name. A removed entity is known by the id that its name has without decisions. A name that is split is
 -- known by itself, since it may not mean what the names joined with it mean. Registered before: split_base.
 CREATE TEMP VIEW known_as AS
-SELECT name, if(s.base_id IS NULL, coalesce(entity_id, base_id), 'split ' || base_id) AS entity_id,
-       coalesce(by_type, false) AS by_type
-FROM entity_name LEFT JOIN split_base s USING (base_id);
+SELECT name, s.base_id IS NOT NULL AS is_split, if(is_split, 'split ' || n.base_id, coalesce(entity_id, n.base_id)) AS entity_id
+FROM entity_name n LEFT JOIN split_base s ON n.base_id = s.base_id;
 
 CREATE TEMP TABLE fact_mention AS
 WITH last AS (SELECT chunk_id, max(mention_index) AS mention_index FROM mention_beside GROUP BY chunk_id),
@@ -13,9 +12,9 @@ beside AS (
 -- Where mentions of several types may mean several entities, a fact has one of its own type.
 added AS (
     SELECT f.*, k.entity_id FROM fact_name f JOIN known_as k USING (name) LEFT JOIN beside b USING (chunk_id, entity_id)
-    WHERE types IS NULL OR (by_type AND len(types) > 1 AND NOT list_contains(types, lower(type)))
+    WHERE types IS NULL OR (is_split AND len(types) > 1 AND NOT list_contains(types, lower(type)))
     QUALIFY row_number() OVER (
-        PARTITION BY chunk_id, entity_id, CASE WHEN by_type THEN lower(type) END ORDER BY pass, fact_index, place
+        PARTITION BY chunk_id, entity_id, CASE WHEN is_split THEN lower(type) END ORDER BY pass, fact_index, place
     ) = 1
 )
 SELECT source, chunk_id, extraction_key,
