@@ -128,7 +128,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"|(?<=\d)(?:{measures}))?",
         "more of money": rf"(?:[\s-]?(?:{scales})\.?|(?<=\d)(?:[^\S\n]?mm?|[kb])(?!\w))*",
         "more of unit": rf"(?: ?(?:{scales})|[km](?!\w))?",
-        "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{any_of(listed('scales beside decimal commas'))})\.?[^\S\n]?\Z|(?<!\w)[kKTM]\Z",
+        "scale before": rf"(?<![\d.,]\s)(?<![\d.,])(?:{any_of(listed('scales beside decimal commas'))})\.?[^\S\n]?\Z"
+        r"|(?<!\w)[kKTM]\Z",
         "ranges": rf"(?P<sign>{money})[^\S\n]?{number}[^\d\n]{{0,12}}?{apart}(?P=sign)[^\S\n]?{number}"
         rf"|{number}{named}{apart}{ahead}{number}[^\S\n]?(?P=unit)(?!\w)"
         rf"|(?<![^\W{_EAST_ASIAN}])(?<![.,{_SIGNS}]){number}(?:-?\s(?:{to})\s|[万萬亿億]?{at_once}){ahead}{number}"
