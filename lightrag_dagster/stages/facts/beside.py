@@ -99,6 +99,10 @@ def _is_range(found: re.Match[str], before: str) -> bool:
     known = _patterns()
     comes_from = known["from"].search(before)
     is_change = known["changes"].search(before) if comes_from else found.lastgroup and known["changed"].search(before)
+    if comes_from and re.fullmatch(
+        r"[12]\d{3}\D+[12]\d{3}\D*", found[0]
+    ):  # years, each of which is an amount of its own
+        return False
     return not (is_change or known["by"].search(before)) and bool(comes_from or not known["also at"].search(found[0]))
 
 

@@ -118,6 +118,8 @@ def found(passage: str, value: str) -> str | None:
         ("Revenue rose from 500,000 to 1.2 million EUR", "500,000", "500,000"),
         ("It rose from 120 to 150 people", "120", "120"),
         ("It rose from 5 EUR to 1.2 million EUR", "5 EUR", "5 EUR"),
+        ("He was its president from 1934 to 1935.", "1934", "1934"),
+        ("De 2005 a 2014 hubo dos equipos", "2014", "2014"),
         # cells before a negative one, and words that begin as a scale does
         ("| delete one | 0.41 | 1.02 | -0.01 | -0.02 |", "1.02", "1.02"),
         ("levels of 5, -3, 4", "5", "5"),
