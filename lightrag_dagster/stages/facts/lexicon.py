@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 END = "(?![^\\W⁰-⁹¹²³])"
-"""The end of a word, but for the sign of a footnote."""
+"""The end of a word, which the sign of a footnote may follow."""
 
 
 @cache
