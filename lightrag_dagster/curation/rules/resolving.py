@@ -104,7 +104,7 @@ class _Resolving:
             joined={one: group for one, group in sorted(self._groups.items()) if one != group},
             removed=frozenset(removed),
             splits=tuple(self._splits()),
-            written=tuple(sorted(written, key=lambda one: (one.id, one.column))),
+            written=tuple(sorted(written, key=lambda one: (one.id, one.column, one.sources))),
             added=tuple(one.decision for one in self._added(removed)),
             named=self._named(),
             relations=self._relations,
@@ -239,7 +239,7 @@ class _Resolving:
             if subject in removed:
                 raise DecisionError(f"{removed[subject]} removes what {place} gives a {column}; remove one of them")
             before, elsewhere = found.setdefault((subject, column), (text, place))
-            if place != elsewhere:
+            if text != before:
                 raise DecisionError(
                     f"{elsewhere} and {place} give two {column}s, {before!r} and {text!r}; remove one of them"
                 )

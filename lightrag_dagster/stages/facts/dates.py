@@ -20,12 +20,14 @@ _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _NUMERALS = "〇一二三四五六七八九"
 _TIME = re.compile(r"(?<=\d)[t ]\d\d?:\d\d\S*")
 _SHORT_END = re.compile(r"(?<!\d)([12]\d)(\d\d)([-/])(1[3-9]|[2-9]\d)(?![-/.]?\d)")  # 2019/20
-_A = re.compile(r"^a (?=partir |\d)|(?<=fino )a ")  # of dates in Spanish and Italian; elsewhere as in `a year`
+_A = re.compile(
+    r"^a (?=partire? |principios |inicios |finales |\d)|(?<=fino )a "
+)  # of dates in Spanish and Italian; elsewhere as in `a year`
 _AFTER = "until, after the date"
 _PUNCTUATION = frozenset("()[].,;:'\"’“”„«»、。，")
 
 _Y = r"([12]\d{3})(?!\d)"
-_NTH = r"(?:\.?(?:st|nd|rd|th|er|e|o|a|de)(?![^\W\d_])|-(?:го|й|м|е)(?!\w)|\.)?"
+_NTH = r"(?:\.?(?:st|nd|rd|th|er|e|o|a|de)(?![^\W\d_])|-(?:го|й|м|е)(?!\w)|[.°])?"
 _N = rf"(\d\d?)(?!\d){_NTH}"
 _M = r"<([mq]\d\d?)>"
 _OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im|van)\b ?)?"
@@ -102,7 +104,7 @@ def read_date(text: str) -> tuple[date, str] | None:
 def _plain(words: str) -> str:
     """Return words with months as `<m3>`, quarters as `<q3>` and all numbers in digits."""
     text = unicodedata.normalize("NFKC", words).casefold() if len(words) <= _LONGEST else ""
-    text = re.sub("[‐-―−]", "-", " ".join(text.split()))
+    text = re.sub("[‐-―−〜]", "-", " ".join(text.split())).replace("t/m", "tot")
     text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", _in_force().sub("", text))))
     months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
 

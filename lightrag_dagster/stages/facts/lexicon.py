@@ -1,7 +1,12 @@
 """The word lists of `words.txt`."""
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
+
+END = "(?![^\\W⁰-⁹¹²³])"
+"""The end of a word, which the sign of a footnote may follow."""
 
 
 @cache
@@ -15,6 +20,14 @@ def meanings(section: str) -> dict[str, str]:
 def listed(*names: str) -> frozenset[str]:
     """Return the words of some sections."""
     return frozenset(word for name in names for word in meanings(name))
+
+
+def any_of(words: Iterable[str], end: str = END) -> str:
+    """Return a pattern of any of some words, which end where they do if they have letters with case."""
+    made = sorted(words, key=lambda one: (-len(one), one))
+    return "|".join(
+        rf"(?<![^\W\d_]){re.escape(one)}{end}" if one[-1].lower() != one[-1].upper() else re.escape(one) for one in made
+    )
 
 
 @cache

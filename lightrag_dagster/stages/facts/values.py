@@ -16,9 +16,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from lightrag_dagster.stages.facts.lexicon import listed, meanings
+from lightrag_dagster.stages.facts.lexicon import any_of, listed, meanings
 
 _LONGEST = 100
 """Characters of a text that may be a value."""
@@ -33,8 +33,10 @@ _NOT_ALONE = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)")
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _FIRST = re.compile(r"[^ /(,;]+")
-_FINE = re.compile(r" ?(?:/|(?:per|pro|je|par|por|al|a) ) ?(?:l|lit\w+|k?wh|kilowatt\w*)(?!\w)", re.IGNORECASE)
+FINE = re.compile(r" ?(?:/|(?:per|pro|je|par|por|al|a) ) ?(?:l|lit\w+|k?wh|kilowatt\w*)(?!['’\w])", re.IGNORECASE)
 """Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
+_LETTERS = {"K": "k", "T": "Tsd", "T-": "Tsd", "t": "Tsd", "m": "M", "mn": "M", "MM": "M", "b": "bn"}
+_SUMMED = re.compile(r"(?:\d[\d,.]*[兆億亿万萬])+\d[\d,]*[億亿万萬千]?")  # 3億2000万
 _MINUS_BEHIND = re.compile(r"^ ?-(?= |$)|-$")
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
 _EITHER = {",": True, ".": True}
@@ -51,6 +53,7 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     numbers, if that is known.
     """
     text = " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else ""
+    text, is_in_doubt = _scale_behind(_SUMMED.sub(_sum, text))
     found = _DIGITS.search(text)
     if not found:
         return None
@@ -68,12 +71,45 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
         return None
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
     unit = " ".join(dict.fromkeys(unit_of(each) for each in (ahead, behind) if each))
-    groups = of_scale if scale != 1 else _grouping(unit)
+    groups = {} if is_in_doubt else of_scale if scale != 1 else _grouping(unit)
     number = _decimal(re.sub("[ ']", "", found[0]), groups, decimal)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
     value = float(number * scale) * (-1 if signs == "-" else 1)
     return (value, unit) if math.isfinite(value) else None
+
+
+@cache
+def in_scales() -> re.Pattern[str]:
+    """Return the pattern of a currency with a scale, as reports write it: MEUR, T€, EURm, Mio. €, EUR million."""
+    known = {word for word, code in meanings("units").items() if code != "%"} | listed("currencies before")
+    codes = "|".join(sorted(word.upper() for word in known if re.fullmatch("[a-z]{3}", word)))
+    money, ahead = any_of(known), any_of(listed("scales beside decimal commas"))  # one million $5 tickets
+    scales = any_of(listed("scales", "scales beside decimal commas"))
+    sign = f"(?:US)?[€$£¥]|{codes}"
+    return re.compile(
+        rf"(?<![^\W\d])(?-i:(?P<scale1>MM|T-?|[kKM])(?P<money1>{sign})(?!\w)|(?P<scale2>[MmTt])(?P<money2>kr)(?!\w)"
+        rf"|(?P<money3>{sign})(?P<scale3>mn?|bn?|[kM])(?!\w))"
+        rf"|(?P<scale4>{ahead})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: | in )(?P<scale5>{scales})",
+        re.IGNORECASE,
+    )
+
+
+def _scale_behind(text: str) -> tuple[str, bool]:
+    """Return a text with the scale and currency of such a pair behind its number, and whether the scale is a letter."""
+    if not (found := in_scales().search(text)):
+        return text, False
+    scale, money = ("".join(found[f"{name}{at}"] or "" for at in range(1, 6)) for name in ("scale", "money"))
+    ahead, behind = text[: found.start()].rstrip(), text[found.end() :]
+    number = re.match(r" ?-?\d(?:[\d.,' ]*\d)?", behind)
+    at, is_letter = number.end() if number else 0, not (found["scale4"] or found["scale5"])
+    return f"{ahead}{behind[:at]} {_LETTERS.get(scale, scale) if is_letter else scale} {money}{behind[at:]}", is_letter
+
+
+def _sum(found: re.Match[str]) -> str:
+    """Return the number that several with a scale each are together."""
+    each = re.findall(r"([\d,.]+)(\D?)", found[0])
+    return str(sum(Decimal(one.replace(",", "")) * Decimal(meanings("scales").get(name, "1")) for one, name in each))
 
 
 def read_yes_no(words: str) -> bool | None:
@@ -116,7 +152,7 @@ def _grouping(unit: str) -> Mapping[str, bool]:
     if (
         first
         and (_is_currency(first[0]) or name in listed("names of currencies"))
-        and not _FINE.match(unit, first.end())
+        and not FINE.match(unit, first.end())
     ):
         return _EITHER if name in listed("currencies grouped by dots") else {",": True}
     return _EITHER if name in listed("whole things") else {}
@@ -127,10 +163,10 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, Mapping[str, bool], 
     scale, groups = Decimal(1), _BY_DECIMAL["."]
     while word := _WORD.match(after):
         name, rest = word[1].casefold(), after[word.end() :]
-        letter = meanings("scales of letters").get(name)
-        if letter and (is_money or (rest and (name == "k" or _is_currency(rest.split()[0])))):
+        letter = "1e6" if name == "mm" and is_money else meanings("scales of letters").get(name)
+        if letter and (is_money or (rest and (name == "k" or _is_currency(_OF.sub("", rest).partition(" ")[0])))):
             factor = letter
-        elif letter and (rest[:1].isalpha() or (word[1] == "k" and not rest)):
+        elif letter and (rest[:1].isalpha() or (word[1] in ("k", "M") and not rest)):
             factor = "NaN"  # 5m users are millions, 5 m high is a length; 12k alone are thousands
         elif word[1] in ("Billion", "Trillion") and not is_money:
             factor = "NaN"  # in German a Billion is a thousand times as much

@@ -7,6 +7,7 @@ finish → facts merged, under the display names of their entities
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT_KEYS
@@ -27,6 +28,8 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
             space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
+        split = sorted({one.entity_id for one in space.curation.splits})
+        connection.register("split_base", pa.table({"base_id": pa.array(split, pa.string())}))
         database.run(connection, "fact_mentions")
         for table in _MADE:
             space.write(connection, f"FROM {table}", table)

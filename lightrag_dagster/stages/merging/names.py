@@ -54,9 +54,11 @@ def split_mentions(connection: duckdb.DuckDBPyConnection, curation: Curation) ->
     connection.register("split_rule", pa.Table.from_pylist(rules, _RULES))
     name_of_split = connection.sql(
         "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention"
+        " UNION SELECT unnest([subject, object]) FROM chosen_fact"
     ).to_arrow_table()["name"]
     split = {one.entity_id for one in curation.splits}
-    named = [(name, base) for name in name_of_split.to_pylist() if (base := identity.entity_id(name)) in split]
+    names = name_of_split.drop_null().to_pylist()
+    named = [(name, base) for name in names if (base := identity.entity_id(name)) in split]
     connection.register(
         "split_name",
         pa.table({"name": [one for one, _ in named], "base_id": [base for _, base in named]}, _SPLIT_NAMES),

@@ -70,8 +70,11 @@ DEALT = {
 SPLIT = {
     "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
     "split_chunk": pa.schema([(name, pa.string()) for name in ("chunk_id", "base_id", "entity_id")]),
+    "split_type": pa.schema([(name, pa.string()) for name in ("chunk_id", "base_id", "type", "entity_id")]),
 }
-CHOSEN_FACT = pa.schema([(one, pa.string()) for one in ("chunk_id", "extraction_source", "chosen_key", "subject")])
+CHOSEN_FACT = pa.schema(
+    [(one, pa.string()) for one in ("chunk_id", "extraction_source", "chosen_key", "subject", "object")]
+)
 FACT_KEYWORD = pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("keywords", pa.string())])
 _OF_VIEWS = DEALT | SPLIT | {"chosen_fact": CHOSEN_FACT, "fact_keyword": FACT_KEYWORD}
 """Schemas of views of steps that may have no file."""

@@ -117,6 +117,12 @@ def test_a_contradiction_names_both_places(decisions: list[dict[str, object]], m
     assert str(raised.value) == message
 
 
+def test_equal_texts_of_names_that_are_joined_hold() -> None:
+    types: list[dict[str, object]] = [{"action": "retype", "names": (one,), "type": "Firm"} for one in ("A", "B")]
+    curation = resolve(decide(*types, merge("A", "B")))
+    assert {(one.id, one.column, one.text) for one in curation.written} == {(entity_id("a"), "type", "firm")}
+
+
 def test_places_shape_nothing() -> None:
     same_name = [rename("B", "E"), rename("B", "E") | {"sources": ("s",)}, merge("B", "C", into="E")]
     forth, back = (resolve(decide(*order)) for order in (same_name, same_name[::-1]))

@@ -22,7 +22,10 @@ from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.stages.facts.beside import whole_amount
+from lightrag_dagster.stages.facts.dates import read_when
 from lightrag_dagster.stages.facts.facts import parse_readings
+from lightrag_dagster.stages.facts.standing import PassageText
 from lightrag_dagster.stages.facts.values import read_number
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
@@ -194,9 +197,21 @@ def facts() -> dict[str, Any]:
     }
     amounts = ["US-$ 3.2 million", "($5 million)", "<$5", "-€5", "40+ units", "3,5 Mio. €", "50.000"]
     amounts += ["1.250", "1,250 km", "1.250 EUR pro Monat", "5,00- €", "1.250 Mitarbeiter", "12.5- %"]
+    amounts += ["12,5 T€", "3億5000万円", "$5MM", "5 hundred EUR", "3,2 miliona zł", "MEUR 5", "5 €m"]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
     found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names], "amounts": read_amounts}
+    beside = [
+        "a load from 5 to 7 kg",
+        "it rose from 5 to 7 kg",
+        "TEUR 5",
+        "| △5 |",
+        "5〜7名",
+        "up to 5 kg",
+        "a loss of ($5) million",
+    ]
+    found["beside 5"] = [PassageText(one).find("5", whole_amount) for one in beside]
+    found["times"] = [read_when(one) for one in ("1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019")]
     for name, (said, status) in answers.items():
         reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}
         read = parse_readings(rows(READINGS, [reading]), passages, OFFICES)

@@ -23,6 +23,7 @@ from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
 from tests.indexes.test_facts_views import database, fact
+from tests.stages.merging import test_facts
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
 from tests.stages.merging.test_names import decided
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
@@ -77,6 +78,13 @@ def merge() -> dict[str, Any]:
             subjects = sorted(request.messages[-1].content.partition("\n")[0] for request in model.requests)
             return {name: table.to_pylist() for name, table in tables.items()} | {"summarised": subjects}
 
+        split = decided({"action": "split", "names": ("Ada",), "into": "Ada (notes)", "sources": ("notes",)})
+        stated = (("notes", "chunk-00", 0), ("office", "chunk-a", 0))
+        named = [entity(*place, "ADA", "person", "An engineer.") for place in stated]
+        facts = [test_facts.fact(*place, "Ada", "age", 40) for place in stated]
+        readings = [test_facts.reading(*place[:2]) for place in stated]
+        of_facts = write(Path(folder), _CHUNKS, named, [], readings=readings, facts=facts)
+        with_facts = merged_from(of_facts, Path(folder), Summariser(), curation=split)
         with_terms = merged_from(
             write(Path(folder), crowded_chunks(), [], []), Path(folder), Summariser(), terms="auto"
         )
@@ -84,6 +92,7 @@ def merge() -> dict[str, Any]:
             "terms of chunks without names, as many as chunks": {
                 name: table.to_pylist() for name, table in of_mentions(with_terms).items()
             },
+            "facts of a split name": with_facts.merged_facts.to_pylist(),
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
             "descriptions joined, in four parts": merged(bits=2),
             "descriptions summarised, first chunks listed": merged(summary_min_descriptions=2, max_chunks=2),

@@ -368,3 +368,59 @@ def test_terms_are_found_beside_facts(tmp_path: Path) -> None:
 
 def test_the_readings_table_has_the_columns_of_extractions() -> None:
     assert set(READINGS.names) == {*extraction("a", "c"), "pass"}
+
+
+PLANET = {"action": "split", "names": ("Mercury",), "into": "Mercury (planet)", "sources": ("a",)}
+BY_TYPE = [
+    {"action": "split", "names": ("Kessing",), "into": f"Kessing ({one})", "types": (one,)}
+    for one in ("person", "place")
+]
+HERE = [entity("a", "c1", 0, "Kessing", "person", "A man."), entity("a", "c1", 1, "Kessing", "place", "A town.")]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "facts", "before", "expected"),
+    [
+        # the pass writes the name in another case
+        ([PLANET], [fact("a", "c1", 0, "MERCURY", "radius", 2440)], "Mercury", ["Mercury (planet)"]),
+        pytest.param(
+            [PLANET, {"action": "merge", "names": ("Mercury", "Merkur"), "into": "Merkur"}],
+            [fact("a", "c1", 0, "Mercury", "radius", 2440), fact("a", "c1", 1, "Merkur", "radius", 5)],
+            "Merkur",
+            ["Mercury (planet)", "Merkur"],
+            marks=pytest.mark.long,
+        ),
+        # mentions of a chunk mean several entities
+        (BY_TYPE, [fact("a", "c1", 0, "Kessing", "age", 40)], None, ["Kessing (person)"]),
+        pytest.param(
+            BY_TYPE,
+            [fact("a", "c1", 0, "Kessing", "age", 40, subject_type="human")],
+            None,
+            ["Kessing"],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            BY_TYPE,
+            [fact("a", "c1", 0, "Kessing", "age", 40, subject_type="human")],
+            "Kessing",
+            ["Kessing (person)"],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            BY_TYPE,
+            [fact("a", "c1", 0, "Kessing", "age", 40), fact("a", "c1", 1, "Kessing", "area", 9, subject_type="place")],
+            "",
+            ["Kessing (person)", "Kessing (place)"],
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_no_fact_of_a_split_name_is_lost(
+    tmp_path: Path, decisions: Sequence[Any], facts: Sequence[Row], before: str | None, expected: Sequence[str]
+) -> None:
+    named = HERE if before is None else [entity("a", "c1", 0, before, "person", "Named.")] if before else []
+    tables = merged(tmp_path, facts, named, how={"curation": decided(*decisions)})
+    assert [name for (name,) in rows(tables.merged_facts, "subject")] == expected
+    assert tables.fact_evidence.num_rows == len(facts)
+    counted = dict(rows(tables.entities, "name", "mention_count"))
+    assert all(counted[name] for name in expected)

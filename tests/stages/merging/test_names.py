@@ -228,3 +228,14 @@ def test_parts_and_filters_have_the_same_rows(
     for table, seen in zip((one.entities, one.relations), found, strict=True):
         in_order = seen.sort_by(seen.column_names[0])
         assert in_order.to_pylist() == table.select(in_order.column_names).to_pylist()
+
+
+def test_the_type_of_an_addition_is_that_of_no_name_that_documents_have(tmp_path: Path) -> None:
+    chunks = [*_CHUNKS, chunk("curation", "Marta", 0, "c4"), chunk("curation", "Orm", 0, "c5")]
+    entities = [
+        entity("a", "c1", 0, "Marta", "person", "An engineer."),
+        entity("curation", "c4", 0, "Marta", "company", "A person wrote this."),
+        entity("curation", "c5", 0, "Orm", "company", "No document has it."),
+    ]
+    tables = merged_from(write(tmp_path, chunks, entities, []), tmp_path, Summariser())
+    assert by_name(tables.entities, "type", "mention_count") == {"Marta": ("person", 2), "Orm": ("company", 1)}

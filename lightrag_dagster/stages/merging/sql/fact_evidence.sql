@@ -1,15 +1,19 @@
 -- The rows of `fact_evidence`: facts under the ids of their entities. Those of removed entities and relations, and of an
 -- entity with itself, are left out. Equal facts have one id: what they say in normal form, and when it holds.
--- Registered before: chosen_fact, entity_name, split_chunk, removed.
+-- Registered before: chosen_fact, entity_name, split_chunk, split_type, removed.
 CREATE TEMP TABLE fact_evidence AS
 WITH named AS (
-    SELECT f.*, if(s.chunk_id IS NULL, a.entity_id, s.entity_id) AS subject_id,
-           if(t.chunk_id IS NULL, b.entity_id, t.entity_id) AS object_id
+    SELECT f.*, CASE WHEN s.chunk_id IS NOT NULL THEN s.entity_id WHEN u.chunk_id IS NOT NULL THEN u.entity_id
+                     ELSE a.entity_id END AS subject_id,
+           CASE WHEN t.chunk_id IS NOT NULL THEN t.entity_id WHEN v.chunk_id IS NOT NULL THEN v.entity_id
+                ELSE b.entity_id END AS object_id
     FROM chosen_fact f
     JOIN entity_name a ON f.subject = a.name
     LEFT JOIN entity_name b ON f.object = b.name
     LEFT JOIN split_chunk s ON f.chunk_id = s.chunk_id AND a.base_id = s.base_id
     LEFT JOIN split_chunk t ON f.chunk_id = t.chunk_id AND b.base_id = t.base_id
+    LEFT JOIN split_type u ON f.chunk_id = u.chunk_id AND a.base_id = u.base_id AND lower(f.subject_type) = u.type
+    LEFT JOIN split_type v ON f.chunk_id = v.chunk_id AND b.base_id = v.base_id AND lower(f.object_type) = v.type
 )
 SELECT 'fact-' || text_digest(to_json([
            subject_id, relation, object_id, value_kind, number::VARCHAR, unit, value_date::VARCHAR,

@@ -1,15 +1,24 @@
--- Named before: entity_name. A removed entity is known by the id that its name has without decisions.
-CREATE TEMP VIEW known_as AS SELECT name, coalesce(entity_id, base_id) AS entity_id FROM entity_name;
+-- Named before: entity_name. A removed entity is known by the id that its name has without decisions. A name that is split is
+-- known by itself, since it may not mean what the names joined with it mean. Registered before: split_base.
+CREATE TEMP VIEW known_as AS
+SELECT name, s.base_id IS NOT NULL AS is_split, if(is_split, 'split ' || n.base_id, coalesce(entity_id, n.base_id)) AS entity_id
+FROM entity_name n LEFT JOIN split_base s ON n.base_id = s.base_id;
 
 CREATE TEMP TABLE fact_mention AS
 WITH last AS (SELECT chunk_id, max(mention_index) AS mention_index FROM mention_beside GROUP BY chunk_id),
+beside AS (
+    SELECT chunk_id, entity_id, list(DISTINCT type) AS types FROM mention_beside JOIN known_as USING (name) GROUP BY ALL
+),
+-- Where mentions of several types may mean several entities, a fact has one of its own type.
 added AS (
-    SELECT * FROM fact_name JOIN known_as USING (name)
-    ANTI JOIN (SELECT chunk_id, entity_id FROM mention_beside JOIN known_as USING (name)) USING (chunk_id, entity_id)
-    QUALIFY row_number() OVER (PARTITION BY chunk_id, entity_id ORDER BY pass, fact_index, place) = 1
+    SELECT f.*, k.entity_id FROM fact_name f JOIN known_as k USING (name) LEFT JOIN beside b USING (chunk_id, entity_id)
+    WHERE types IS NULL OR (is_split AND len(types) > 1 AND NOT list_contains(types, lower(type)))
+    QUALIFY row_number() OVER (
+        PARTITION BY chunk_id, entity_id, CASE WHEN is_split THEN lower(type) END ORDER BY pass, fact_index, place
+    ) = 1
 )
 SELECT source, chunk_id, extraction_key,
-       (coalesce(l.mention_index, -1) + row_number() OVER (PARTITION BY chunk_id ORDER BY name))::INT AS mention_index,
+       (coalesce(l.mention_index, -1) + row_number() OVER (PARTITION BY chunk_id ORDER BY name, type))::INT AS mention_index,
        name, type, words AS description
 FROM added LEFT JOIN last l USING (chunk_id);
 

@@ -23,7 +23,8 @@ SELECT chunk_id, extraction_source, chosen_key, object, object_type, words, pass
 FROM chosen_fact WHERE object IS NOT NULL;
 
 CREATE TEMP TABLE mention_beside AS
-SELECT m.chunk_id, m.mention_index, m.name FROM entity_mention m SEMI JOIN chosen_fact f USING (chunk_id)
+SELECT m.chunk_id, m.mention_index, m.name, lower(m.type) AS type
+FROM entity_mention m SEMI JOIN chosen_fact f USING (chunk_id)
 JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key;
 
 CREATE TEMP TABLE relation_beside AS

@@ -16,7 +16,7 @@ fitting AS (
     SELECT chunk_id, mention_index, list(DISTINCT r.into_id) AS intos
     FROM mentioned m JOIN split_rule r USING (base_id) WHERE fits(r, m) GROUP BY ALL
 )
-SELECT chunk_id, mention_index, base_id, coalesce(intos, []) AS intos
+SELECT chunk_id, mention_index, base_id, type, coalesce(intos, []) AS intos
 FROM mentioned LEFT JOIN fitting USING (chunk_id, mention_index);
 
 -- A relation follows the mentions of the name in its chunk if they agree; without any, the place of the chunk decides.
@@ -26,7 +26,7 @@ WITH end_name AS (
     UNION
     SELECT chunk_id, source, extraction_key, tgt FROM relation_mention
     UNION
-    SELECT chunk_id, extraction_source, chosen_key, subject FROM chosen_fact
+    SELECT chunk_id, extraction_source, chosen_key, unnest([subject, object]) FROM chosen_fact
 ),
 related AS (
     SELECT DISTINCT m.chunk_id, n.base_id, NULL::VARCHAR AS type, c.source, c.path
@@ -57,3 +57,8 @@ FROM judged_mention j JOIN split_rule r ON j.intos[1] = r.into_id WHERE len(j.in
 CREATE TEMP VIEW split_chunk AS
 SELECT DISTINCT j.chunk_id, j.base_id, r.entity_id
 FROM judged_chunk j JOIN split_rule r ON j.intos[1] = r.into_id WHERE len(j.intos) = 1;
+
+-- Where the mentions of a chunk do not agree, a fact follows those of its type.
+CREATE TEMP VIEW split_type AS
+SELECT DISTINCT j.chunk_id, j.base_id, j.type, r.entity_id
+FROM judged_mention j JOIN split_rule r ON j.intos[1] = r.into_id WHERE len(j.intos) = 1;
