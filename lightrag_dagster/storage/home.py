@@ -208,7 +208,7 @@ class Home:
             return FileLocks()
         from lightrag_dagster.storage.locks.postgres import PostgresLocks
 
-        return PostgresLocks(self.database, self.root)
+        return PostgresLocks(self.database, self.root, f"scopes/{self.scope}/" if self.scope else "")
 
     @property
     def keeps_views(self) -> bool:
