@@ -4,9 +4,10 @@ A backup has the layout of a home in a bucket, whether it is in one or in a fold
 it is. Beside them are `batches/`, and `database/` with a Parquet file for each table of the database.
 """
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +18,14 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, StoreError, unread
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
+from lightrag_dagster.storage.files.mirror import DATA, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
 from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import Format
 
 _FORMAT = "FORMAT"
 _EXPORTS = "exports.json"
+_VIEWS = "gen-*/views.*"
 _BATCHES = "batches"
 _BLOCK = 256
 """Files that are copied between two reports of progress."""
@@ -37,13 +39,16 @@ class Folder:
         self.name = str(self.root)
 
     def list(self, folder: str) -> dict[str, Stored]:
-        """Return key → file of everything below a folder, or of one file."""
+        """Return key → file of everything below a folder, or of one file; without what others remove meanwhile."""
         top, found = self.root / folder, {}
-        for path in [top] if top.is_file() else top.rglob("*"):
-            name = path.relative_to(self.root)
-            if path.is_file() and not any(part[0] == "." for part in name.parts):
-                facts = path.stat()
-                found[name.as_posix()] = Stored(facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC), None)
+        for place, folders, names in [(str(top.parent), list[str](), [top.name])] if top.is_file() else os.walk(top):
+            folders[:] = (name for name in folders if name[0] != ".")
+            for path in (Path(place, name) for name in names if name[0] != "."):
+                if path.is_file():
+                    with suppress(FileNotFoundError):
+                        facts = path.stat()
+                        modified = datetime.fromtimestamp(facts.st_mtime, UTC)
+                        found[path.relative_to(self.root).as_posix()] = Stored(facts.st_size, modified, None)
         return found
 
     def get(self, key: str) -> tuple[bytes, dict[str, str]] | None:
@@ -139,7 +144,8 @@ class Contents:
         for folder in (*places, *DATA, "lance"):
             found |= self.place.list(folder)
         sizes = {key.removeprefix(f"{RECORDS}/"): one.size for key, one in found.items()}
-        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, _EXPORTS, *OF_THIS_HOME)}
+        left_out = (_FORMAT, _EXPORTS, *(name for name in sizes if Path(name).match(_VIEWS)))
+        return {name: size for name, size in sizes.items() if name not in left_out}
 
     def has_files(self) -> bool:
         """Return True if there are files; in a home on disk, beside which others may lie, only its own count."""
