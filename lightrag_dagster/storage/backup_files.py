@@ -4,12 +4,10 @@ A backup has the layout of a home in a bucket, whether it is in one or in a fold
 it is. Beside them are `batches/`, and `database/` with a Parquet file for each table of the database.
 """
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -39,17 +37,10 @@ class Folder:
         self.name = str(self.root)
 
     def list(self, folder: str) -> dict[str, Stored]:
-        """Return key → file of everything below a folder, or of one file; without what others remove meanwhile."""
-        top, found = self.root / folder, {}
-        for place, folders, names in [(str(top.parent), list[str](), [top.name])] if top.is_file() else os.walk(top):
-            folders[:] = (name for name in folders if name[0] != ".")
-            for path in (Path(place, name) for name in names if name[0] != "."):
-                if path.is_file():
-                    with suppress(FileNotFoundError):
-                        facts = path.stat()
-                        modified = datetime.fromtimestamp(facts.st_mtime, UTC)
-                        found[path.relative_to(self.root).as_posix()] = Stored(facts.st_size, modified, None)
-        return found
+        """Return key → file of everything below a folder, or of one file."""
+        found = {path.relative_to(self.root): one for path, one in atomic.files_below(self.root / folder).items()}
+        seen = {name: one for name, one in found.items() if not any(part[0] == "." for part in name.parts)}
+        return {name.as_posix(): one for name, one in seen.items()}
 
     def get(self, key: str) -> tuple[bytes, dict[str, str]] | None:
         """Return a file, or None when there is none."""
