@@ -8,6 +8,7 @@ from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import is_todays, read
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
 
@@ -24,13 +25,17 @@ def run_backup(console: Console, target: str) -> None:
 def run_restore(console: Console, source: str) -> int:
     """Copy a backup to the home, print the numbers of files and rows, and name damaged files of the snapshot.
 
-    Files are compared with their records, on a disk by their content, in a bucket by their sizes. Return the exit code:
-    1 if one is damaged.
+    Files are compared with their records, on a disk by their content, in a bucket by their sizes; not those of another
+    layout, which the next run takes over. Return the exit code: 1 if one is damaged.
     """
     home = Home.of(load_settings())
     with one_step(console, home.name, "restore of"):
         copied = restore(source, home)
     _print(console, copied, f"{home.name} is restored from {source}")
+    home.files.take_over()
+    if not is_todays(read(home)):
+        console.print("It has the layout of another version of this package; `lightrag-dagster run` takes it over.")
+        return 0
     damaged = find_published_damage(home, verify=home.bucket is None)
     for damage in damaged:
         console.print(f"damaged in the backup: {damage}")

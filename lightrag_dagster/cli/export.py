@@ -13,7 +13,7 @@ from lightrag_dagster.exports.exports import export_published, export_to
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.report import published_report, write_report_to
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.exported import place_of
@@ -65,7 +65,9 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
 
 
 def _refuse_place_in_home(home: Home, place: Path | None) -> None:
-    """Check that a file or folder to be written is not in the home; raises StoreError."""
+    """Check that a file or folder to be written is on a disk, and not in the home; raises StoreError."""
+    if place and (uri := bucket_uri(place)):
+        raise StoreError(f"{uri} is in a bucket, where only a home writes; name a place on this machine, and copy it")
     if place and (home.parent or home).holds(place):
         raise StoreError(
             f"{place} is in the home, which keeps exports in a folder of its own; name no place, or one elsewhere"

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.duckdb import open_duckdb, plain_path, unreadable
+from lightrag_dagster.storage.duckdb import open_duckdb, rows_of, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
 from lightrag_dagster.storage.snapshots.snapshots import listed_by, previous_snapshot, require_published, snapshot_named
 from lightrag_dagster.view_schemas import CHANGES
 
@@ -89,8 +89,8 @@ def _view(connection: "duckdb.DuckDBPyConnection", one: _Compared, before: Gener
     for view, generation in (("before", before), ("after", after)):
         shown = ", ".join(one.columns)
         try:
-            rows = connection.read_parquet([plain_path(path) for path in generation.table_files(one.table)])
-            rows.project(
+            rows = rows_of(connection, generation.table_files(one.table), TABLES[one.table])
+            connection.sql(rows).project(
                 f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
             ).create_view(view, replace=True)
         except duckdb.Error as error:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import duckdb
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted, rows_of, spilling, unreadable
 from lightrag_dagster.storage.snapshots.generations import TABLES, VIEWS, Generation
@@ -82,13 +82,17 @@ def build_views(generation: Generation, *, verify: bool = False) -> None:
         return
     with generation.home.files.writing(generation.path(VIEWS)) as temporary:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
-        with open_duckdb() as connection:
-            connection.execute("PRAGMA disable_optimizer")  # four hundred statements have nothing to optimise
-            connection.execute(f"ATTACH {quoted(temporary)} AS views (STORAGE_VERSION 'v1.0.0')")
-            connection.execute("USE views; BEGIN")
-            create_views(connection, generation, temporary=False)
-            add_derived(connection)
-            for comment in views_file.comments():
-                connection.execute(comment)
-            connection.execute("COMMIT")
+        try:
+            with open_duckdb() as connection:
+                connection.execute("PRAGMA disable_optimizer")  # four hundred statements have nothing to optimise
+                connection.execute(f"ATTACH {quoted(temporary)} AS views (STORAGE_VERSION 'v1.0.0')")
+                connection.execute("USE views; BEGIN")
+                create_views(connection, generation, temporary=False)
+                add_derived(connection)
+                for comment in views_file.comments():
+                    connection.execute(comment)
+                connection.execute("COMMIT; CHECKPOINT views")  # closing it does that too, without its errors
+        except duckdb.Error as error:  # of a full disk
+            temporary.with_suffix(".tmp.wal").unlink(missing_ok=True)
+            raise OSError(one_line(error)) from error
     views_file.record(generation)

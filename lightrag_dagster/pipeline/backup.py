@@ -66,7 +66,7 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
             records = source.records()
             sizes = target.store_data(source)
             rows = [_save(store, target) for store in _stores(home)]
-            records |= {name: portable_files(one) for name, one in records.items() if Path(name).name == FILES}
+            records |= {key: portable_files(one) for key, one in records.items() if Path(key).match(f"gen-*/{FILES}")}
             target.store_records(records)
             target.set_format(found)
     return _copied(sizes, rows, records)

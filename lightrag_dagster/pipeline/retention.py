@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from pydantic import Field
@@ -24,6 +23,7 @@ from lightrag_dagster.storage.snapshots.gc import (
     replaced_graphs,
 )
 from lightrag_dagster.storage.snapshots.generations import remove_graph
+from lightrag_dagster.storage.snapshots.snapshots import now
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
             _write(home, found)
             return found
     except (LightRAGError, OSError) as error:
-        found = Collection(failed=one_line(error), at=_now())
+        found = Collection(failed=one_line(error), at=now())
         _log.warning("%s", found)
         with suppress(LightRAGError, OSError):
             _write(home, found)
@@ -120,13 +120,9 @@ def _result(garbage: Garbage) -> Collection:
         bytes_removed=garbage.bytes_removed,
         bytes_kept=garbage.bytes_after,
         skipped=garbage.skipped,
-        at=_now(),
+        at=now(),
     )
 
 
 def _write(home: Home, found: Collection) -> None:
     atomic.write_text(home.collected, found.model_dump_json(indent=2))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

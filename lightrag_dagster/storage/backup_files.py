@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -17,13 +16,14 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, StoreError, unread
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
+from lightrag_dagster.storage.files.mirror import DATA, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
 from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import Format
 
 _FORMAT = "FORMAT"
 _EXPORTS = "exports.json"
+_VIEWS = "gen-*/views.*"
 _BATCHES = "batches"
 _BLOCK = 256
 """Files that are copied between two reports of progress."""
@@ -38,13 +38,9 @@ class Folder:
 
     def list(self, folder: str) -> dict[str, Stored]:
         """Return key → file of everything below a folder, or of one file."""
-        top, found = self.root / folder, {}
-        for path in [top] if top.is_file() else top.rglob("*"):
-            name = path.relative_to(self.root)
-            if path.is_file() and not any(part[0] == "." for part in name.parts):
-                facts = path.stat()
-                found[name.as_posix()] = Stored(facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC), None)
-        return found
+        found = {path.relative_to(self.root): one for path, one in atomic.files_below(self.root / folder).items()}
+        seen = {name: one for name, one in found.items() if not any(part[0] == "." for part in name.parts)}
+        return {name.as_posix(): one for name, one in seen.items()}
 
     def get(self, key: str) -> tuple[bytes, dict[str, str]] | None:
         """Return a file, or None when there is none."""
@@ -139,7 +135,8 @@ class Contents:
         for folder in (*places, *DATA, "lance"):
             found |= self.place.list(folder)
         sizes = {key.removeprefix(f"{RECORDS}/"): one.size for key, one in found.items()}
-        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, _EXPORTS, *OF_THIS_HOME)}
+        left_out = (_FORMAT, _EXPORTS, *(name for name in sizes if Path(name).match(_VIEWS)))
+        return {name: size for name, size in sizes.items() if name not in left_out}
 
     def has_files(self) -> bool:
         """Return True if there are files; in a home on disk, beside which others may lie, only its own count."""

@@ -58,6 +58,10 @@ from lightrag_dagster.storage.locks.file import FileLocks
 # A `Path` of s3://bucket/prefix is s3:/bucket/prefix.
 _BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
 
+# With these characters in a path, LanceDB makes empty folders beside it whose names encode them, or fails to; not so by
+# this scheme, whose reading of single rows is slower.
+_ENCODED = re.compile(r"[^ -~]|[]\[\"#%*<>^`{|}~]")
+
 
 class _Below:
     """A file or folder of each home, by its name below the root."""
@@ -208,7 +212,7 @@ class Home:
             return FileLocks()
         from lightrag_dagster.storage.locks.postgres import PostgresLocks
 
-        return PostgresLocks(self.database, self.root)
+        return PostgresLocks(self.database, self.root, f"scopes/{self.scope}/" if self.scope else "")
 
     @property
     def keeps_views(self) -> bool:
@@ -243,7 +247,10 @@ class Home:
     @property
     def lance_uri(self) -> str:
         """The address of LanceDB's database: the folder, or a URI in the bucket."""
-        return f"{self.bucket}/lance" if self.bucket else str(self.lance)
+        if self.bucket:
+            return f"{self.bucket}/lance"
+        path = str(self.lance)
+        return f"file-object-store://{quote(path)}" if _ENCODED.search(path) else path
 
     @property
     def dagster(self) -> Path:

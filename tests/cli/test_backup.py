@@ -1,5 +1,6 @@
 """`backup` and `restore` as a person uses them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,20 @@ def test_what_is_damaged_in_a_backup_is_named(
     assert (code, errors) == (0, "")
     assert "damaged, and built again: " in output
     assert command(capfd, monkeypatch, "run", "--verify")[1].startswith("Nothing changed; gen-")
+
+
+@pytest.mark.long  # it copies a home twice
+def test_a_backup_of_another_layout_is_restored_and_the_next_run_takes_it_over(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    command(capfd, monkeypatch, "backup", "backups/monday")
+    record = Path("backups/monday/records/FORMAT")
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"layout": "another"}))
+    monkeypatch.setenv("LIGHTRAG_HOME", "elsewhere")
+    code, output, errors = command(capfd, monkeypatch, "restore", "backups/monday")
+    assert (code, errors) == (0, "")
+    assert output.splitlines()[-1].endswith("`lightrag-dagster run` takes it over.")
 
 
 def test_a_bucket_needs_a_database(

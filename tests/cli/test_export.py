@@ -154,6 +154,13 @@ def test_a_report_as_json(
     assert found["figures"]["entities"] > 3
 
 
+def test_nor_in_a_bucket(export: Export) -> None:
+    code, said, errors = export("graphml", "s3://company/kb.graphml")
+    assert (code, said) == (2, "")
+    assert errors.startswith("error: s3://company/kb.graphml is in a bucket, where only a home writes; name a place on")
+    assert not Path("s3:").exists()
+
+
 def test_nor_in_the_home_around_that_of_a_scope(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", scopes={"press": {"sources": ("notes",)}}).within("press")
     with pytest.raises(StoreError, match="is in the home, which keeps exports in a folder of its own"):

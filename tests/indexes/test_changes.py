@@ -7,8 +7,10 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import QueryError, StoreError
-from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.indexes.changes import changes_between, compared, count_changes
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.view_schemas import CHANGES
 from tests.storage.years import Years, build_year
@@ -47,6 +49,19 @@ def test_added_changed_and_removed_rows_and_their_columns(years: Years) -> None:
         key for key, row in found.items() if row["change"] == "removed"
     }
     assert rows_by_name(home, first, first) == {}
+
+
+def test_a_knowledge_base_without_sources_is_compared_like_any_other(years: Years) -> None:
+    settings, (first,) = years(1)
+    full = Generation(Home(settings.home), first)
+    inputs = full.inputs().model_copy(update={"sources": {}})
+    emptied = generations.store(full.home, inputs, dict.fromkeys(MERGED_TABLES, ()), {}, 0)
+    found = changes_between(full, emptied)
+    assert set(found["change"].to_pylist()) == {"removed"}
+    assert set(found["kind"].to_pylist()) == {"document", "entity", "relation"}
+    counts = count_changes(emptied, full, ["document", "entity"])
+    rows = [len(full.read_table(name)) for name in ("raw_documents", "entities")]
+    assert [one.added for one in counts.values()] == rows
 
 
 def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years) -> None:

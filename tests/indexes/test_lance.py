@@ -11,7 +11,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
-from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, prepare_vectors
+from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, pin, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
@@ -369,3 +369,11 @@ def test_a_damaged_table_is_one_line(store: Store, use: Callable[[VectorReader],
     with pytest.raises(StoreError, match="vector table entities-1 cannot be used") as refused:
         use(reader)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["müller", "it's a [new]*", "100%20", "a#b", "~{a}"])
+def test_a_tag_makes_no_folder_beside_a_home_of_any_name(tmp_path: Path, name: str) -> None:
+    home = Home(tmp_path / name)
+    pin(open_to_write(home, "names", 8), "gen-1")
+    assert (home.lance / "names.lance" / "_refs" / "tags" / "gen-1.json").exists()
+    assert [path.name for path in tmp_path.iterdir()] == [name]

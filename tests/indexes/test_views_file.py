@@ -19,6 +19,7 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import link_views
 from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
 from tests.cli.test_cli import command
+from tests.exports.test_exports import no_file_larger
 from tests.storage.corpus import RIVER, home_of, merge
 
 READ_BY_1_0 = 64
@@ -190,6 +191,16 @@ def test_where_nothing_can_be_written_everything_stays(
     sources = str(published_home.parent / "sources")
     assert command(capfd, monkeypatch, "--home", str(home.root), "--sources", sources, "status")[::2] == (0, "")
     assert not list(home.root.rglob(".*views*"))
+
+
+@pytest.mark.parametrize("size", [0, 100_000])
+def test_where_the_disk_has_no_room_they_stay_missing(generation: Generation, size: int) -> None:
+    generation.path("views.duckdb").unlink()
+    with no_file_larger(size):
+        refresh_views(generation.home)
+    assert not is_current(generation)
+    refresh_views(generation.home)
+    assert is_current(generation, verify=True)
 
 
 def test_a_link_follows_and_takes_the_place_of_a_copied_file(generation: Generation) -> None:

@@ -25,11 +25,12 @@ from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, pinned_snapshots, rollback
 from lightrag_dagster.storage.snapshots.verify import find_damage
+from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.loopback import Loopback
 from tests.models.batch.test_ledger import batch
 from tests.passes import model_settings
 from tests.storage.test_locking import hold
-from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, snapshot_contents, write_source
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +98,25 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert build(empty).published is None
 
 
+def test_sources_named_as_files_of_a_home_come_back(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    for name, text in (("exports", RIVER), ("files", FLOOD), ("views", OFFICE)):
+        write_source(settings, name, {"text.md": text})
+    first_build(settings)
+    back_up(Home.of(settings), str(tmp_path / "backup"), 0)
+    restored = Home(tmp_path / "restored")
+    restore(str(tmp_path / "backup"), restored, 0)
+    for name in ("exports", "files", "views"):
+        assert accepted(restored, name) == accepted(Home.of(settings), name) is not None
+
+
 @pytest.mark.long
 def test_scopes_are_made_again_after_a_restore_and_nothing_is_bought(tmp_path: Path, loopback: Loopback) -> None:
     options: dict[str, Any] = {
         "embedding": {"provider": "openai", "dimensions": 64},
         "merging": {"summary_min_descriptions": 2},
     }
-    settings = model_settings(tmp_path, loopback, scopes={"shown": {"paths": ("[fr]*",)}}, **options)
+    settings = model_settings(tmp_path, loopback, scopes={"shown": {"paths": ("river*", "flood*")}}, **options)
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     build(settings)
     back_up(Home.of(settings), str(tmp_path / "backup"), 0)

@@ -1,5 +1,7 @@
 """Copying files between homes and backups, in folders and in buckets."""
 
+import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,8 @@ RECORDS = {
     "PUBLISHED": b"pointer",
     "pins.json": b"names",
     "accepted/a%20b%2Fc.json": b"accepted",
+    "accepted/exports.json": b"accepted too",
+    "accepted/views.json": b"accepted as well",
     "tables/chunks/a%20b%2Fc/current.json": b"current",
     "generations/gen-1/manifest.json": b"manifest",
 }
@@ -153,3 +157,25 @@ def test_a_file_that_cannot_be_read_is_not_one_that_cannot_be_written(tmp_path: 
     (tmp_path / "rows.parquet").mkdir()
     with pytest.raises(StoreError, match=r"/rows\.parquet cannot be read: Is a directory; let this user read it"):
         Folder(tmp_path / "backup").upload("tables/rows.parquet", tmp_path / "rows.parquet", create=False)
+
+
+def test_what_others_remove_while_a_folder_is_listed_is_left_out(tmp_path: Path) -> None:
+    merging, done = tmp_path / "tables" / ".new.1", threading.Event()
+    (tmp_path / "tables" / "kept").mkdir(parents=True)
+    (tmp_path / "tables" / "kept" / "1.parquet").write_bytes(b"rows")
+
+    def merge() -> None:
+        while not done.is_set():
+            for place in (merging, tmp_path / "tables" / "gone"):
+                for number in range(20):
+                    (place / str(number)).mkdir(parents=True)
+                shutil.rmtree(place)
+
+    thread = threading.Thread(target=merge)
+    thread.start()
+    try:
+        found = [Folder(tmp_path).list("tables").keys() for _ in range(100)]
+    finally:
+        done.set()
+        thread.join()
+    assert found == [{"tables/kept/1.parquet"}] * 100

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -138,6 +139,21 @@ def test_threads_wait_for_each_other_at_the_lock_of_a_source(any_home: Home) -> 
         for thread in threads:
             thread.join()
     assert [str(error).partition(" and ")[0] for error in refused] == [f"process {HERE} is ingesting source 'river'"]
+
+
+def test_a_scope_has_locks_of_its_own(any_home: Home) -> None:
+    scope = replace(any_home, root=any_home.root / "scopes" / "shown", scope="shown", parent=any_home)
+    ended = list[str]()
+
+    def publish() -> None:
+        with building(scope, 0), ingesting(scope, "river", 0):
+            ended.append("published")
+
+    with ingesting(any_home, "river", 0):
+        thread = threading.Thread(target=publish)
+        thread.start()
+        thread.join()
+    assert ended == ["published"]
 
 
 def test_a_lock_of_postgres_that_nobody_uses_is_forgotten(tmp_path: Path) -> None:

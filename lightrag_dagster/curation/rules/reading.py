@@ -5,7 +5,6 @@ They are an input of the merge, as recipes are: any history ends as a clean buil
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lightrag_dagster.core.identity import entity_id
@@ -15,6 +14,7 @@ from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, re
 from lightrag_dagster.errors import DecisionError, StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.address import is_there
+from lightrag_dagster.storage.database.errors import address_name
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
@@ -116,17 +116,15 @@ def place_of(number: int) -> str:
 
 
 def lost_number(home: Home) -> int:
-    """Return the last known number of decisions if their SQLite file is gone, or has never had one; else 0.
+    """Return the last known number of decisions if their table is gone, or has never had one; else 0.
 
-    A file that has had one remembers its number, also if all were undone and erased.
+    A table that has had one remembers its number, also if all were undone and erased.
     """
-    if not isinstance(home.decisions, Path):
-        return 0
-    if home.decisions.exists():
+    number = _last_built(home)
+    if number and is_there(home.decisions):
         with _opened(home) as store:
-            if store.last:
-                return 0
-    return _last_built(home)
+            return 0 if store.last else number
+    return number
 
 
 def copy_decisions(home: Home, copy: Home) -> None:
@@ -139,15 +137,16 @@ def copy_decisions(home: Home, copy: Home) -> None:
 
 
 def _stored(home: Home) -> "list[StoredDecision]":
-    if number := lost_number(home):
+    stored: list[StoredDecision] = []
+    if is_there(home.decisions):
+        with _opened(home) as store:
+            stored = store.all()
+    if not stored and (number := lost_number(home)):
         raise DecisionError(
-            f"{home.decisions} has no decision, and the published snapshot was built with some, to number {number}; "
-            "restore the file from a backup, or build without them: `lightrag-dagster curate undo --lost`"
+            f"{address_name(home.decisions)} has no decision, and the published snapshot was built with some, to "
+            f"number {number}; restore it from a backup, or build without them: `lightrag-dagster curate undo --lost`"
         )
-    if not is_there(home.decisions):
-        return []
-    with _opened(home) as store:
-        return store.all()
+    return stored
 
 
 def _last_built(home: Home) -> int:

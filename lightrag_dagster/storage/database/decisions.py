@@ -22,6 +22,12 @@ DECISIONS = Table(
     sqlite_autoincrement=True,
 )
 
+_SEQUENCE = "pg_get_serial_sequence('decisions', 'number')"
+_LAST = (
+    "SELECT max(seq) FROM sqlite_sequence WHERE name = 'decisions'",
+    f"SELECT pg_sequence_last_value({_SEQUENCE}::regclass)",
+)
+
 
 class StoredDecision(NamedTuple):
     """A decision as JSON, with its number, and whether it was undone."""
@@ -66,16 +72,17 @@ class DecisionStore(Database):
 
     @property
     def last(self) -> int:
-        """The last number that was given in an SQLite file, perhaps to a decision that was erased since; 0 for none."""
-        statement = "SELECT max(seq) FROM sqlite_sequence WHERE name = ?"
+        """The last number that was given, perhaps to a decision that was erased since; 0 for none."""
         with self.begin() as connection:
-            return connection.exec_driver_sql(statement, (DECISIONS.name,)).scalar_one() or 0
+            return connection.exec_driver_sql(_LAST[self.on_postgres]).scalar_one() or 0
 
     def skip(self, number: int) -> None:
         """Let the numbers to this one count as given."""
         with self.begin() as connection:
             connection.execute(insert(DECISIONS), _row("") | {"number": number})
             connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
+            if self.on_postgres:  # where only numbers count that it has given itself
+                connection.exec_driver_sql(f"SELECT setval({_SEQUENCE}, {number:d})")
 
     def copy(self, others: Iterable[StoredDecision]) -> None:
         """Append decisions of another table, with their numbers; one in force alone."""

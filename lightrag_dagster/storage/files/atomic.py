@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.identity import ROWS_PER_BATCH, TableHash
+from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError, one_line, unread
 
 
@@ -50,6 +52,17 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def files_below(top: Path) -> dict[Path, Stored]:
+    """Return the files below a folder, or one file; without those that others remove meanwhile."""
+    found, places = {}, [(str(top.parent), list[str](), [top.name])] if top.is_file() else os.walk(top)
+    for path in (Path(place, name) for place, _, names in places for name in names):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                facts = path.stat()
+                found[path] = Stored(facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC), None)
+    return found
 
 
 def link(path: Path, target: Path) -> OSError | None:

@@ -97,14 +97,17 @@ def evict(root: Path, folders: Iterable[str], limit: float, notes: Notes) -> int
 
 def remove_oldest(paths: Iterable[Path], limit: float) -> tuple[list[Path], int]:
     """Remove the files that were not used for longest, as `evict` says; return these, and the bytes of the others."""
-    facts = sorted((path.stat().st_atime, path) for path in paths)
-    total, oldest = sum(path.stat().st_size for _, path in facts), time.time() - UNUSED_SECONDS
-    gone = []
-    for used, path in facts:
+    facts, gone = [], []
+    for path in paths:
+        with suppress(FileNotFoundError):  # workers share the folder
+            found = path.stat()
+            facts.append((found.st_atime, found.st_size, path))
+    total, oldest = sum(size for _, size, _ in facts), time.time() - UNUSED_SECONDS
+    for used, size, path in sorted(facts):
         if total <= limit or used > oldest:
             break
-        total -= path.stat().st_size
-        path.unlink()
+        total -= size
+        path.unlink(missing_ok=True)
         gone.append(path)
     return gone, total
 

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,10 +78,7 @@ class Files:
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files below a folder; of a bucket, without records."""
-        facts = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
-        return {
-            path: Stored(one.st_size, datetime.fromtimestamp(one.st_mtime, UTC), None) for path, one in facts.items()
-        }
+        return atomic.files_below(folder)
 
     def writing(self, path: Path) -> AbstractContextManager[Path]:
         """Give a temporary path beside `path`, and put it in place when the block succeeds, whole or not at all.

@@ -126,15 +126,16 @@ _locks_lock = threading.Lock()
 
 
 class PostgresLocks(NamedTuple):
-    """Locks in the database at an address, named by the paths of their files below the root of a home."""
+    """Locks in the database at an address, named by a prefix and the paths of their files below the root of a home."""
 
     address: SecretStr
     root: Path
+    prefix: str
 
     @contextmanager
     def hold(self, path: Path, timeout: float, what: str, *, any_thread: bool) -> Iterator[PostgresLock]:
         """See `Locks.hold`."""
-        name = str(path.relative_to(self.root).with_suffix(""))
+        name = f"{self.prefix}{path.relative_to(self.root).with_suffix('')}"
         key = (self.address.get_secret_value(), name, 0 if any_thread else threading.get_ident())
         with _locks_lock:
             lock = _locks.setdefault(key, PostgresLock(self.address, name))

@@ -35,9 +35,7 @@ def place_of(home: Home, snapshot_id: str, form: str) -> str:
 
 def forget_exports(home: Home, snapshots: Collection[str]) -> None:
     """Let neither the index nor `latest` lead to exports of some snapshots, whose folders are removed afterwards."""
-    latest, found = home.exports / LATEST, None
-    with suppress(StoreError):  # a damaged index leads nowhere
-        found = read_record(home.exported, Exports)
+    latest, found = home.exports / LATEST, _index(home)
     if found and found.snapshot_id in snapshots:
         home.exported.unlink()
     if latest.is_symlink() and latest.readlink().name in snapshots:
@@ -46,15 +44,15 @@ def forget_exports(home: Home, snapshots: Collection[str]) -> None:
 
 def forget_comparisons(home: Home, kept: Collection[str]) -> list[Path]:
     """Let the index not lead to exports that show something of snapshots that go; return their folders, to remove."""
+    if (found := _index(home)) is None:
+        return []
+    left = {form: one for form, one in found.formats.items() if one.compared_with in (None, *kept)}
+    if left != found.formats:
+        atomic.write_text(home.exported, found.model_copy(update={"formats": left}).model_dump_json(indent=2))
+    return [home.exports / found.snapshot_id / form for form in found.formats.keys() - left]
+
+
+def _index(home: Home) -> Exports | None:
     with suppress(StoreError):  # a damaged index leads nowhere
-        found = read_record(home.exported, Exports)
-        gone = [
-            form
-            for form, one in (found.formats if found else {}).items()
-            if one.compared_with is not None and one.compared_with not in kept
-        ]
-        if found and gone:
-            left = {form: one for form, one in found.formats.items() if form not in gone}
-            atomic.write_text(home.exported, found.model_copy(update={"formats": left}).model_dump_json(indent=2))
-            return [home.exports / found.snapshot_id / form for form in gone]
-    return []
+        return read_record(home.exported, Exports)
+    return None

@@ -202,7 +202,7 @@ def _add_versions(home: Home, garbage: Garbage, stored: Iterable[Path]) -> None:
     """Add the files of table versions that neither snapshots nor the source itself uses."""
     used, unused = _used_versions(home, garbage.kept), defaultdict[str, list[Path]](list)
     for path in stored:
-        if path.suffix in (".parquet", ".shards") and path not in used:
+        if path.suffix in (".parquet", ".shards", ".tmp") and path not in used:  # a killed write leaves the last
             unused[Home.source_of(path.parent)].append(path)
     garbage._unread = dict(sorted(unused.items()))
     found = {source: sorted(set(paths) - _recorded(home, source, paths)) for source, paths in garbage._unread.items()}

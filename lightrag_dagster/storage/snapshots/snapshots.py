@@ -69,7 +69,7 @@ def publish(
     manifest = Manifest(
         snapshot_id=generation.id,
         sequence=_next_sequence(home, generation),
-        published_at=_now(),
+        published_at=now(),
         inputs=generation.inputs(),
         rows=_count_rows(generation),
         vectors=generation.read_record(generations.VECTORS, Vectors),
@@ -301,7 +301,7 @@ def set_published(home: Home, snapshot_id: str, lock: Lock | None = None) -> Non
     if before is not None:
         replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
         if before.id != snapshot_id:
-            replaced[before.id] = _now()
+            replaced[before.id] = now()
     require_held(lock)
     atomic.write_text(home.published, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
     home.files.push(lock)
@@ -322,5 +322,6 @@ def _count_rows(generation: Generation) -> dict[str, int]:
     }
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time: UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import entity_id
@@ -26,6 +27,7 @@ from lightrag_dagster.purge.decided import erase_undone
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
+from tests.postgres import PostgresServer, new_schema
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 Make = Callable[..., Settings]
@@ -158,6 +160,26 @@ def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make,
     assert take(settings, SEVERAL[2:3]) == [3], "a number is given once"
     build(settings)
     assert published(settings).snapshot_id != first
+
+
+@pytest.mark.long
+def test_another_database_is_not_taken_for_one_without_decisions(
+    make: Make, postgres: SecretStr, postgres_server: PostgresServer
+) -> None:
+    settings = make(database=postgres)
+    take(settings, SEVERAL[:2])
+    build(settings)
+    first, other = published(settings), settings.changed(database=SecretStr(postgres_server.url(new_schema())))
+    for act in (looked, build, make_plan, lambda one: take(one, SEVERAL[2:])):
+        with pytest.raises(DecisionError, match=r"the database postgres at .* has no decision.* number 2; restore it"):
+            act(other)
+    assert accept_loss(other) == 2
+    assert take(other, SEVERAL[2:3]) == [3], "a number is given once"
+    build(other)
+    assert published(other) != first
+    undo(other)
+    assert erase_undone(Home.of(other)) == 1
+    assert taken(Home.of(other)) == []
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from threading import Barrier
 import pytest
 
 from lightrag_dagster.storage.files import mirror
-from lightrag_dagster.storage.files.cache import claim_folder, evict, once
+from lightrag_dagster.storage.files.cache import claim_folder, evict, once, remove_oldest
 from lightrag_dagster.storage.files.notes import Note, Notes
 from lightrag_dagster.storage.home import Home
 from tests.storage.files.machines import Machine, write
@@ -45,6 +45,20 @@ def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
     assert left(300) == ["new", "old", "older", "own"]
     assert left(200) == ["new", "old", "own"]
     assert left(0) == ["new", "own"]
+
+
+def test_files_that_another_process_removes_meanwhile_are_no_error(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("first", "second", "third")]
+    for path in paths:
+        path.write_bytes(bytes(100))
+        os.utime(path, (0, 0))
+
+    def listed() -> Iterator[Path]:
+        paths[0].unlink()
+        yield from paths
+        paths[1].unlink()
+
+    assert remove_oldest(listed(), 0) == (paths[1:], 0)
 
 
 @pytest.fixture

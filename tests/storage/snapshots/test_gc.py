@@ -305,6 +305,20 @@ def test_a_file_of_a_backfill_stays_while_it_runs(tmp_path: Path) -> None:
     assert candidate.read("answers", "busy")["answer"].to_pylist() == ["first"]
 
 
+def test_what_a_killed_ingestion_left_half_written_goes(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "busy", "first")
+    left = home.source_table("answers", "busy") / ".0123.parquet.89ab.tmp"
+    left.write_bytes(b"the beginning of a table")
+    with elsewhere(home, "busy"), building(home, 0):
+        assert collect_garbage(home, keep(1), dry_run=False).skipped == ["busy"]
+        assert left.exists()
+    with building(home, 0):
+        collect_garbage(home, keep(1), dry_run=False)
+    assert not left.exists()
+    assert files_of(home, "busy") == 1
+
+
 def test_a_source_without_garbage_is_not_waited_for(tmp_path: Path) -> None:
     home = Home(tmp_path)
     write(home, "busy", "first")
