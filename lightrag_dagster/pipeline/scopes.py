@@ -129,7 +129,8 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
 
 def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
     """Return the scopes that are as the settings say and show no document, none of `due`; raises StoreError."""
-    named = [name for name in situation.settings.scopes if name not in due] if situation.published else []
+    is_whole = situation.published is not None and not situation.home.scope  # within a scope nothing is said of others
+    named = [name for name in situation.settings.scopes if is_whole and name not in due]
     shown = {name: published_of(situation.settings, name) for name in named}
     return [name for name, one in shown.items() if one is None or not one.rows["raw_documents"]]
 
