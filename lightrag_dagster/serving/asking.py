@@ -10,6 +10,7 @@ from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.serving import requests
 
 _MOST = 20_000
@@ -67,7 +68,8 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         if len(said := one["description"]) > _SHORT:
             one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
-    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, filters=asked.filters or Filters())
+    plain: QueryOptions = {"mode": "bm25", "chunk_top_k": 1, "hops": 0, "rerank": False}  # no model is asked for it
+    words = await base.aretrieve(asked.query, filters=asked.filters or Filters(), **plain)
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
 
