@@ -66,11 +66,13 @@ def open_tables(
             raise StoreError(f"{generation.id} cannot be read: {unreadable(error)}") from error
 
 
-def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = (*DERIVED_VIEWS, *MACROS)) -> None:
-    """Add views over other tables to a database that has these."""
-    statements = views_file.derived_sql()
+def add_derived(
+    connection: duckdb.DuckDBPyConnection, names: Iterable[str] = (*DERIVED_VIEWS, *MACROS), *, temporary: bool = False
+) -> None:
+    """Add views over other tables to a database that has these; if `temporary`, for this connection alone."""
+    statements, kind = views_file.derived_sql(), "CREATE TEMP VIEW" if temporary else "CREATE VIEW"
     for name in names:
-        connection.execute(statements[name])
+        connection.execute(statements[name].replace("CREATE VIEW", kind))
 
 
 def build_views(generation: Generation, *, verify: bool = False) -> None:
