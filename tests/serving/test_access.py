@@ -59,6 +59,9 @@ def test_a_file_that_cannot_be_used_says_where(text: str, said: str) -> None:
 
 def test_tokens_come_from_a_file_or_else_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tokens_of(None) is None
+    monkeypatch.setenv("SERVE_TOKENS", "")  # of a secret that is not there: else anyone could ask
+    with pytest.raises(SettingsError, match="SERVE_TOKENS: Input should"):
+        tokens_of(None)
     monkeypatch.setenv("SERVE_TOKENS", FILE)
     from_variable, file = tokens_of(None), tmp_path / "tokens.yaml"
     assert from_variable is not None
