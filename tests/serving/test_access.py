@@ -44,6 +44,8 @@ def test_anything_else_has_none(token: str) -> None:
             "file: tokens.0: Value error, sha256",
         ),
         ("tokens: [2026-99-99]", "file: it is not YAML"),
+        (f"{FILE}{FILE}", "file: it is not YAML: line 3, column 1 of <unicode string>: 'tokens' is written twice"),
+        (f"tokens:\n{ENTRY}, scope: a, scope: b}}", "file: it is not YAML: line 2, column "),
         (f"tokens:\n{ENTRY}, scopes: hush}}", "file: tokens.0.scopes: Extra inputs"),
         (f"tokens:\n{ENTRY}, dollars_a_day: -1}}", "file: tokens.0.dollars_a_day: Input should"),
         (f"tokens:\n{ENTRY}}}\n{ENTRY}}}", "file: two tokens have the same name"),
