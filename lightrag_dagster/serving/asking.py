@@ -10,7 +10,6 @@ from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.serving import requests
 
 _MOST = 20_000
@@ -68,14 +67,15 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         if len(said := one["description"]) > _SHORT:
             one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
-    plain: QueryOptions = {"mode": "bm25", "chunk_top_k": 1, "hops": 0, "rerank": False}  # no model is asked for it
-    words = await base.aretrieve(asked.query, filters=asked.filters or Filters(), **plain)
+    filters = asked.filters or Filters()  # and no model is asked
+    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, hops=0, rerank=False, filters=filters)
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Return an answer, the documents that it cites, and the passages of these that it was given."""
     found = await base.aquery(asked.query, **asked.options())
+    by_rules = [_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []
     references = [
         {"reference_id": one.reference_id, "document": one.file, "is_cited": one in found.cited}
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
@@ -85,10 +85,7 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         "snapshot_id": found.snapshot_id,
         "answer": found.text,
         "references": references,
-        "notes": [
-            *found.retrieval.notes,
-            *([_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []),
-        ],
+        "notes": [*found.retrieval.notes, *by_rules],
     }
 
 
