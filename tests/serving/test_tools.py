@@ -119,12 +119,11 @@ def test_what_nothing_is_like_is_said(published_home: Path) -> None:
 def test_a_search_asks_a_model_for_itself_alone(published_home: Path, loopback: Loopback) -> None:
     settings = load_settings(home=published_home, llm={"provider": "openai", "model": "m"}, query={"hops": 1})
     loopback.chat = lambda _: Answer('{"next": "Who closed Station 14?"}')
+    asked = {"query": "Who leads the office, and repaired the sensor?", "mode": "naive"}
     with KnowledgeBase.open(settings=settings) as base:
-        asyncio.run(
-            asking.search(base, FindRequest(query="Who leads the office, and repaired the sensor?", mode="naive"))
-        )
+        asyncio.run(asking.search(base, FindRequest.model_validate(asked)))
         assert len(loopback.requests) == 1
-        found = asyncio.run(asking.search(base, FindRequest(query="xqzzt xqzzv", mode="naive")))
+        found = asyncio.run(asking.search(base, FindRequest.model_validate(asked | {"query": "xqzzt xqzzv"})))
     assert "no passage has a word of the question" in str(found["notes"])
 
 

@@ -95,8 +95,7 @@ def _texts(value: object, name: str) -> tuple[str, ...]:
 def _compared(value: object, name: str) -> tuple[str, ...]:
     found = _texts(value, name)
     if len(found) > _MOST:
-        said = f"{name} has {len(found):,} values, and {_MOST:,} is the most"
-        raise QueryError(f"{said}; each is compared with every document")
+        raise QueryError(f"{name} has {len(found):,} values, to compare with every document; give {_MOST:,} at most")
     return found
 
 
