@@ -75,7 +75,7 @@ def _answered(
         key = digest(knowledge.chat_identity, messages)
         old = before.get((row["question"], row["mode"]))
         if old and old.get("request_key") == key:
-            return _Made(old, asked=False)
+            return _Made(old, asked=False, failed=bool(old["error"]))
         answer = knowledge.answer(prepared)
     except (TransientProviderError, PermanentProviderError) as error:
         return _Made(row | {"error": str(error)}, failed=True, again=isinstance(error, TransientProviderError))

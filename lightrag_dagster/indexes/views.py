@@ -15,6 +15,7 @@ from lightrag_dagster.view_schemas import DERIVED_VIEWS, MACROS
 # A database of larger tables spills. Small ones are read once: each query of a view would open its files again.
 _ROWS_IN_MEMORY = 200_000
 SMALL_ROWS = 5_000
+_ALL = (*DERIVED_VIEWS, *MACROS)
 
 
 def create_views(
@@ -66,11 +67,11 @@ def open_tables(
             raise StoreError(f"{generation.id} cannot be read: {unreadable(error)}") from error
 
 
-def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = (*DERIVED_VIEWS, *MACROS)) -> None:
-    """Add views over other tables to a database that has these."""
-    statements = views_file.derived_sql()
+def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = _ALL, *, temporary: bool = False) -> None:
+    """Add views over other tables to a database that has these; if `temporary`, for this connection alone."""
+    statements, kind = views_file.derived_sql(), "CREATE TEMP VIEW" if temporary else "CREATE VIEW"
     for name in names:
-        connection.execute(statements[name])
+        connection.execute(statements[name].replace("CREATE VIEW", kind))
 
 
 def build_views(generation: Generation, *, verify: bool = False) -> None:

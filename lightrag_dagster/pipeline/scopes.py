@@ -129,8 +129,9 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
 
 def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
     """Return the scopes that are as the settings say and show no document, none of `due`; raises StoreError."""
-    named = [name for name in situation.settings.scopes if name not in due] if situation.published else []
-    shown = {name: published_of(situation.settings, name) for name in named}
+    # Within a scope nothing is said of others.
+    named = situation.settings.scopes if situation.published and not situation.home.scope else ()
+    shown = {name: published_of(situation.settings, name) for name in named if name not in due}
     return [name for name, one in shown.items() if one is None or not one.rows["raw_documents"]]
 
 

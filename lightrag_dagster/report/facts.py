@@ -21,7 +21,7 @@ def facts_of(generation: Generation, bounds: PageBounds) -> dict[str, Any] | Non
     if not generation.merges_passes():
         return None
     with open_tables(generation, ["merged_facts", "fact_evidence"]) as connection:
-        add_derived(connection, ["fact_spans", "contradictions"])
+        add_derived(connection, ["fact_spans", "contradictions"], temporary=True)
         counts = connection.execute(_COUNTS).fetchall()
         pairs = connection.execute(read_sql(__package__, "contradicting"), {"most": bounds.facts}).fetchall()
     fit, total = Fitting(bounds.bytes), pairs[0][-1] if pairs else 0

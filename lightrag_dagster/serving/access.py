@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.refusals import first_fault
+from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
 
 VARIABLE = "SERVE_TOKENS"
 """Variable of the environment that may hold the text of a file of tokens."""
@@ -53,9 +54,10 @@ class Tokens:
             SettingsError: it cannot be read, is empty, or two entries share a name or a token.
         """
         try:
-            entries = _TokenFile.model_validate(yaml.safe_load(text)).tokens
+            entries = _TokenFile.model_validate(load_yaml(text)).tokens
         except (yaml.YAMLError, ValueError) as error:
-            fault = first_fault(error) if isinstance(error, ValidationError) else "it is not YAML"
+            mistake = f": {yaml_mistake(error)}" if isinstance(error, yaml.YAMLError) else ""
+            fault = first_fault(error) if isinstance(error, ValidationError) else f"it is not YAML{mistake}"
             raise SettingsError(f"{place}: {fault}; docs/serving.md shows a file of tokens") from None
         for field in ("name", "sha256"):
             if len({getattr(one, field).lower() for one in entries}) < len(entries):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -36,6 +36,9 @@ DOORS = (
     Door("/facts", requests.FactsRequest, asking.facts),
 )
 """The questions that are asked by POST."""
+
+_LAST_SECONDS = 1.0
+"""Time that a client has to take the last line of an answer whose time is over."""
 
 
 class _DoorApp:
@@ -85,10 +88,13 @@ async def _send_lines(lines: AsyncIterator[dict[str, Any]], send: Send) -> None:
             raise
         # Cancelled by the time limit: a client that left cannot read it.
         said = "it took too long; ask for less" if isinstance(error, asyncio.CancelledError) else str(refusal(error))
-        await send_line({"error": said})
         if isinstance(error, asyncio.CancelledError):
-            await send({"type": "http.response.body", "body": b""})
+            with suppress(TimeoutError):  # one that does not read would keep the place of another question
+                async with asyncio.timeout(_LAST_SECONDS):
+                    await send_line({"error": said})
+                    await send({"type": "http.response.body", "body": b""})
             raise
+        await send_line({"error": said})
     await send({"type": "http.response.body", "body": b""})
 
 

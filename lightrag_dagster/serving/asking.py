@@ -67,13 +67,15 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         if len(said := one["description"]) > _SHORT:
             one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
-    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, filters=asked.filters or Filters())
+    filters = asked.filters or Filters()  # and no model is asked
+    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, hops=0, rerank=False, filters=filters)
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Return an answer, the documents that it cites, and the passages of these that it was given."""
     found = await base.aquery(asked.query, **asked.options())
+    by_rules = [_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []
     references = [
         {"reference_id": one.reference_id, "document": one.file, "is_cited": one in found.cited}
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
@@ -83,10 +85,7 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         "snapshot_id": found.snapshot_id,
         "answer": found.text,
         "references": references,
-        "notes": [
-            *found.retrieval.notes,
-            *([_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []),
-        ],
+        "notes": [*found.retrieval.notes, *by_rules],
     }
 
 

@@ -88,12 +88,12 @@ def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
 
 async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, most: int) -> None:
     """Run an app with the whole body of its request, and cancel it when the client leaves; raises RefusedError."""
-    parts = []
+    body = bytearray()
     async for part in Request(scope, receive).stream():
-        parts.append(part)
-        if sum(map(len, parts)) > most:
+        body += part
+        if len(body) > most:
             raise RefusedError(413, f"the body of a request has at most {most:,} bytes")
-    unread, gone = [b"".join(parts)], asyncio.Event()
+    unread, gone = [bytes(body)], asyncio.Event()
 
     async def replay() -> Message:
         if unread:

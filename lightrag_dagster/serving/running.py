@@ -23,7 +23,7 @@ def tokens_of(file: Path | None) -> Tokens | None:
     """Return the tokens of a file, else of the variable SERVE_TOKENS, else None; raises SettingsError."""
     if file is not None:
         return Tokens.read(file)
-    return Tokens(os.environ[VARIABLE], VARIABLE) if os.environ.get(VARIABLE) else None
+    return Tokens(os.environ[VARIABLE], VARIABLE) if VARIABLE in os.environ else None  # an empty one is a mistake
 
 
 def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:

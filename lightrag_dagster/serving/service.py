@@ -51,7 +51,7 @@ class Service:
     async def asking(self, caller: Caller, door: str, question: object) -> AsyncIterator[KnowledgeBase]:
         """Yield the base that answers one question; every error leaves the block as RefusedError."""
         if self.logs_questions:
-            _log.info("%s of %s: %s", door, caller.name, question)
+            _log.info("%s of %s: %r", door, caller.name, question)  # as code, so that it writes no lines of its own
         began, outcome = time.perf_counter(), "left"
         try:
             async with self._turnstile.passing(caller), self._bases.asked_by(caller) as base:

@@ -115,8 +115,7 @@ async def _told(service: Service, caller: Caller, asked: types.CallToolRequestPa
     tool = tools[asked.name]
     async with service.asking(caller, f"mcp {asked.name}", given) as base:
         wanted, before, found = tool.takes.model_validate(given), "", dict[str, Any]()
-        while (
-            "snapshot_id" not in found and before != base.snapshot_id
-        ):  # which another publication may change meanwhile
+        # Another publication may change the snapshot meanwhile.
+        while "snapshot_id" not in found and before != base.snapshot_id:
             before, found = base.snapshot_id, await tool.ask(base, wanted)
         return {"snapshot_id": before, "scope": caller.scope, "note": _DATA, **found}

@@ -33,6 +33,7 @@ def test_a_scope_that_shows_no_document_is_named(
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, f"warning: {said}" in output.splitlines()) == (0, True)
     assert command(capfd, monkeypatch, "status", "--check")[:2] == (1, f"{said}\n")
+    assert command(capfd, monkeypatch, "--scope", "all", "status", "--check")[:2] == (0, "")  # nothing of others
     code, output, _ = command(capfd, monkeypatch, "status")
     assert [line for line in output.splitlines() if line.startswith("scope ")] == [
         "scope board: it shows no document",

@@ -69,6 +69,7 @@ def test_an_answer_that_is_cut_off_says_so(configured: Settings, loopback: Loopb
     loopback.chat = lambda body: Answer("Halden Weir is", "length")
     with KnowledgeBase.open(settings=configured) as knowledge:
         made = answer_all(knowledge, QUESTIONS[:1], None)
+        assert answer_all(knowledge, QUESTIONS[:1], made.rows) == (made.rows, 0, 1, 0)  # kept, and still cut off
     (row,) = made.rows.to_pylist()
     assert (row["answer"], made.failed) == ("Halden Weir is", 1)
     assert row["error"] == "the answer is cut off; raise llm.max_output_tokens"

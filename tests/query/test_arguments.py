@@ -164,6 +164,7 @@ def test_what_is_wrong_of_an_option_is_named(options: Any, says: str) -> None:
         ({"sources": 5}, "filters.sources takes a text or a list of texts, not 5"),
         ({"sources": {"office": 1}}, "filters.sources takes a text or a list of texts"),
         ({"sources": b"office"}, "filters.sources takes a text or a list of texts"),
+        ({"paths": ["*"] * 1001}, "filters.paths has 1,001 values, to compare with every document; give 1,000 at most"),
         ({"sources": []}, "filters.sources is empty, so that no document passes; leave it out to see all"),
         ({"paths": [Path("a.md")]}, "each of filters.paths takes text"),
         ({"tags": ["half \ud800"]}, "filters.tags holds half a character"),

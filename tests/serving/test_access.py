@@ -44,6 +44,8 @@ def test_anything_else_has_none(token: str) -> None:
             "file: tokens.0: Value error, sha256",
         ),
         ("tokens: [2026-99-99]", "file: it is not YAML"),
+        (f"{FILE}{FILE}", "file: it is not YAML: line 3, column 1 of <unicode string>: 'tokens' is written twice"),
+        (f"tokens:\n{ENTRY}, scope: a, scope: b}}", "file: it is not YAML: line 2, column "),
         (f"tokens:\n{ENTRY}, scopes: hush}}", "file: tokens.0.scopes: Extra inputs"),
         (f"tokens:\n{ENTRY}, dollars_a_day: -1}}", "file: tokens.0.dollars_a_day: Input should"),
         (f"tokens:\n{ENTRY}}}\n{ENTRY}}}", "file: two tokens have the same name"),
@@ -59,6 +61,9 @@ def test_a_file_that_cannot_be_used_says_where(text: str, said: str) -> None:
 
 def test_tokens_come_from_a_file_or_else_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tokens_of(None) is None
+    monkeypatch.setenv("SERVE_TOKENS", "")  # of a secret that is not there: else anyone could ask
+    with pytest.raises(SettingsError, match="SERVE_TOKENS: Input should"):
+        tokens_of(None)
     monkeypatch.setenv("SERVE_TOKENS", FILE)
     from_variable, file = tokens_of(None), tmp_path / "tokens.yaml"
     assert from_variable is not None

@@ -1,5 +1,6 @@
 """The paths of HTTP: answers, refusals, tokens, and what is written down."""
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from lightrag_dagster.pipeline.scopes import still_read
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.serving import app_of
 from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens, until
 from tests.support import FLOOD, RIVER, build, write_source
@@ -143,9 +145,40 @@ def test_neither_tokens_nor_questions_are_in_the_log(published_home: Path, caplo
 
 def test_questions_are_logged_where_that_is_asked_for(published_home: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
+    forged = '{"subject":\n"POST /query 200 0.001 s keeper", "object": "\x1b[2J"}'
     with listening(service_of(published_home, logs_questions=True)) as client:
         client.post("/facts", json={"subject": "Marzipan"})
-    assert '/facts of anyone: {"subject":"Marzipan"}' in caplog.text
+        client.post("/facts", content=forged, headers={"content-type": "application/json"})
+    lines = [one.getMessage() for one in caplog.records if one.name == "lightrag_dagster.serving"]
+    assert '/facts of anyone: \'{"subject":"Marzipan"}\'' in lines
+    assert not [one for one in lines if "\n" in one or "\x1b" in one]
+
+
+class _Counted(bytes):
+    """Bytes that count how often their length is asked for."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        _Counted.asked += 1
+        return super().__len__()
+
+
+def test_a_body_in_many_parts_is_not_measured_again_with_each(tmp_path: Path) -> None:
+    service = service_of(tmp_path / "home", limits={"body_bytes": 1_000})
+    parts, sent = iter(range(1_100)), list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        next(parts)
+        return {"type": "http.request", "body": _Counted(b" "), "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asked = {"type": "http", "path": "/health", "method": "POST", "headers": []}
+    asyncio.run(app_of(service)(asked, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 413
+    assert _Counted.asked < 10_000
 
 
 def test_a_home_without_a_snapshot_is_not_ready(tmp_path: Path) -> None:

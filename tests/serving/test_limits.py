@@ -1,11 +1,14 @@
 """ServiceLimits: who asks too often, too many at once, or for too long is told so."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
 
 import pytest
+from starlette.types import Message
 
 from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.app import _send_lines
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.serving.refusals import RefusedError
 
@@ -66,3 +69,20 @@ def test_a_timeout_of_the_question_itself_is_not_ours() -> None:
 
     with pytest.raises(TimeoutError, match="of a model"):
         asyncio.run(ask())
+
+
+def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time() -> None:
+    async def lines() -> AsyncIterator[dict[str, Any]]:
+        yield {"references": []}
+        yield {"response": "…"}
+
+    async def unread(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def ask() -> None:
+        async with Turnstile(ServiceLimits(seconds=0.1)).passing(OTHER):
+            await _send_lines(lines(), unread)
+
+    with pytest.raises(RefusedError, match=r"more than 0\.1 s and was ended"):
+        asyncio.run(asyncio.wait_for(ask(), 10))

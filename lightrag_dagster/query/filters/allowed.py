@@ -57,7 +57,7 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
     notes = [] if documents else ["no document with text passes the filters"]
     for name in (one for one in _PHRASES if one in given):
         others = [condition for other, condition in conditions.items() if other != name]
-        met = _column(connection, f"SELECT DISTINCT unnest({name}) FROM judged WHERE {_all(others)}")
+        met = {*_column(connection, f"SELECT DISTINCT unnest({name}) FROM judged WHERE {_all(others)}")}
         if missing := [value for value in given[name] if value not in met]:
             _require_known(name, missing)
             notes.append(_note(name, missing, among_others=bool(others)))

@@ -14,6 +14,9 @@ from lightrag_dagster.query.arguments import shown, texts
 Texts = Annotated[str | Iterable[str], Field(union_mode="left_to_right")] | None
 """One text or several; pydantic, which reads filters in requests, would take a text for its letters otherwise."""
 
+_MOST = 1_000
+"""Most values of a list that is compared with every document, which takes a second for some million comparisons."""
+
 
 @dataclass(frozen=True)
 class Filters:
@@ -21,7 +24,8 @@ class Filters:
 
     They hide texts, but scores, orders and counts still depend on hidden documents; a scope is what depends on none.
 
-    Lists may be any iterable, and a single text is a list of one; None means no condition.
+    Lists may be any iterable, and a single text is a list of one; None means no condition. All but `documents` have at
+    most 1,000 values.
 
     Attributes:
         sources: names of sources.
@@ -37,7 +41,7 @@ class Filters:
         dated_until: the latest day of that date.
 
     Raises:
-        QueryError: a value is of another kind, a list is empty, or `dated_since` is after `dated_until`.
+        QueryError: a value is of another kind, a list is empty or too long, or `dated_since` is after `dated_until`.
     """
 
     sources: Texts = None
@@ -88,12 +92,19 @@ def _texts(value: object, name: str) -> tuple[str, ...]:
     return found
 
 
+def _compared(value: object, name: str) -> tuple[str, ...]:
+    found = _texts(value, name)
+    if len(found) > _MOST:
+        raise QueryError(f"{name} has {len(found):,} values, to compare with every document; give {_MOST:,} at most")
+    return found
+
+
 def _composed(value: object, name: str) -> tuple[str, ...]:
-    return tuple(map(composed, _texts(value, name)))
+    return tuple(map(composed, _compared(value, name)))
 
 
 def _folded(value: object, name: str) -> tuple[str, ...]:
-    return tuple(one.lower() for one in _texts(value, name))
+    return tuple(one.lower() for one in _compared(value, name))
 
 
 def _time(value: object, name: str) -> datetime:
