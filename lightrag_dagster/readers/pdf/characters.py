@@ -2,6 +2,7 @@
 
 import math
 import re
+import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -32,8 +33,21 @@ _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, 
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 
 
+def units_of(text: str) -> str:
+    """Return a text with a character for each unit of UTF-16, as PDFium counts."""
+    data = text.encode("utf-16-le")
+    return "".join(map(chr, struct.unpack(f"<{len(data) // 2}H", data)))
+
+
+def _from_units(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class PageCharacters:
-    """The characters of a page; one that is not shown is "", so that the others keep their numbers."""
+    """The characters of a page; one that is not shown is "", so that the others keep their numbers.
+
+    One of two units of UTF-16, such as an emoji or the 𝑥 of a formula, has two numbers; `text` is in `units_of`.
+    """
 
     def __init__(self, places: Places, text: str) -> None:
         self._text = text
@@ -53,18 +67,18 @@ class PageCharacters:
         changed = {place for place, shown in enumerate(self._shown) if shown != self._text[place]}
         # A space that is no more makes one word of two.
         return [
-            found[0]
+            _from_units(found[0])
             for found in _WORD.finditer(self._text)
             if not changed.isdisjoint(range(found.start() - 1, found.end() + 1))
         ]
 
     def text(self, begin: int, end: int) -> str:
         """Return the text of a range of characters."""
-        return "".join(self._shown[begin:end])
+        return _from_units("".join(self._shown[begin:end]))
 
     def texts(self, numbers: Iterable[int]) -> str:
         """Return the text of some characters."""
-        return "".join(map(self._shown.__getitem__, numbers))
+        return _from_units("".join(map(self._shown.__getitem__, numbers)))
 
     def first(self, numbers: Iterable[int]) -> int | None:
         """Return the first character of some that is not a space; None without one."""

@@ -35,6 +35,17 @@ def test_characters_of_two_units_are_read() -> None:
     assert extract_text(pdf(shown, "00C4"), "a.pdf").text == "Ä weir\nof stone"
 
 
+@pytest.mark.parametrize("letter", ["\U0001f600", "\U0001d465", "\u00c4"])
+def test_a_page_with_characters_of_two_units_keeps_its_headings_and_powers(letter: str) -> None:
+    places = [(20, 50, 700, "The Aweir"), (10, 50, 660, "A is 10"), (7, 92, 664, "6"), (10, 96.2, 660, " of A litres")]
+    places += [(10, 50, 640, "# of the gauges: all of them are right")]
+    shown = "".join(f"BT /F {size} Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET " for size, x, y, text in places)
+    found = extract_text(pdf(shown, letter.encode("utf-16-be").hex()), "a.pdf")
+    written = "# The Aweir\n\nA is 10^6 of A litres\n\\# of the gauges: all of them are right"
+    assert found.text == written.replace("A", letter)
+    assert (found.losses, found.title) == (found.losses and found.losses._replace(lost=0), f"The {letter}weir")
+
+
 def test_a_font_without_characters_is_noted() -> None:
     shown = "BT /F 12 Tf 72 700 Td <002400250026> Tj 0 -20 Td <00300031> Tj ET"
     objects = [
