@@ -33,7 +33,7 @@ def sanitise(text: str) -> str:
 def with_characters(text: str) -> str:
     """Return a text with characters for HTML's references to them, which end with a semicolon.
 
-    Without one, browsers and `html.unescape` find one at the begin of any word: `?lang=en&region=eu` would be `®ion=eu`.
+    Without one, browsers and `html.unescape` find one where a word begins: `?lang=en&region=eu` would be `®ion=eu`.
     """
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
