@@ -5,7 +5,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from statistics import median
 
 from lightrag_dagster.core.text.terms import CJK
@@ -30,6 +30,8 @@ _NUMBER = re.compile(r"\d+")
 _TWICE = re.compile(r"(?=([^\W_])\1)")
 _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
+_RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters of scripts from right to left
+_LEFTWARD = re.compile(rf"[^\W\d_{_RIGHTWARD.pattern[1:-1]}]")
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 
 
@@ -53,6 +55,7 @@ class PageCharacters:
         self._text = text
         self._places = places
         self._shown = list(text)
+        self._usual = "R" if len(_RIGHTWARD.findall(text)) > len(_LEFTWARD.findall(text)) else "L"
         self._join()
         self._raise()
         self._drop_shadows()
@@ -74,11 +77,39 @@ class PageCharacters:
 
     def text(self, begin: int, end: int) -> str:
         """Return the text of a range of characters."""
-        return _from_units("".join(self._shown[begin:end]))
+        return self.texts(range(begin, end))
 
     def texts(self, numbers: Iterable[int]) -> str:
         """Return the text of some characters."""
-        return _from_units("".join(map(self._shown.__getitem__, numbers)))
+        numbers = list(numbers)
+        text = "".join(map(self._shown.__getitem__, numbers))
+        is_mixed = (
+            _RIGHTWARD.search(text) and _LEFTWARD.search(text) and self._places.is_level(self.first(numbers) or 0)
+        )
+        return _from_units(self._in_order(numbers) if is_mixed else text)
+
+    def _in_order(self, numbers: Iterable[int]) -> str:
+        """Return the words of a line in two directions in their order; PDFium turns those of the rarer one around.
+
+        A line goes in the direction of most of its parts. Of a tie, it is that of the page.
+        """
+        groups = (list(group) for _, group in groupby(numbers, lambda number: self._shown[number].isspace()))
+        words = [word for word in groups if self.first(word) is not None]
+        words.sort(key=lambda word: self._places.origin(self.first(word) or 0)[0])
+        texts = ["".join(map(self._shown.__getitem__, word)) for word in words]
+        sides = ["R" if _RIGHTWARD.search(text) else "L" if _LEFTWARD.search(text) else "" for text in texts]
+        parts = [side for side, _ in groupby(filter(None, sides))]
+        usual = min("LR", key=lambda side: (-parts.count(side), side != self._usual))
+        for place, side in enumerate(sides):
+            before, after = sides[place - 1] if place else usual, next(filter(None, sides[place:]), usual)
+            is_number = before == "L" and texts[place][-1].isdecimal()
+            sides[place] = side or (before if before == after or is_number else usual)
+        runs = [
+            [text for _, text in (reversed(run) if side == "R" else run)]
+            for side, group in groupby(zip(sides, texts, strict=True), lambda one: one[0])
+            if (run := list(group))
+        ]
+        return " ".join(chain.from_iterable(reversed(runs) if usual == "R" else runs))
 
     def first(self, numbers: Iterable[int]) -> int | None:
         """Return the first character of some that is not a space; None without one."""

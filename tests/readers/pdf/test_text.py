@@ -46,6 +46,22 @@ def test_a_page_with_characters_of_two_units_keeps_its_headings_and_powers(lette
     assert (found.losses, found.title) == (found.losses and found.losses._replace(lost=0), f"The {letter}weir")
 
 
+@pytest.mark.parametrize(
+    ("seen", "read"),
+    [
+        ("AAA AA Weir Works Ltd A", "A Weir Works Ltd AA AAA"),
+        ("AAAA ISO 9001 AAA 1999 AA Red Hat Linux A", "A Red Hat Linux AA 1999 AAA ISO 9001 AAAA"),
+        ("AA ISO 9001 AAA Red Hat, Inc. A", "A Red Hat, Inc. AAA ISO 9001 AA"),
+        ("The word AA A is one", "The word A AA is one"),
+        ("AAA AA A", "A AA AAA"),
+        ("Weir Works Ltd", "Weir Works Ltd"),
+    ],
+)
+def test_a_line_in_two_directions_is_in_its_order(seen: str, read: str) -> None:
+    shown = f"BT /F 10 Tf 1 0 0 1 50 700 Tm ({seen}) Tj ET"
+    assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
+
+
 def test_a_font_without_characters_is_noted() -> None:
     shown = "BT /F 12 Tf 72 700 Td <002400250026> Tj 0 -20 Td <00300031> Tj ET"
     objects = [
