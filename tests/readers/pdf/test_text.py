@@ -142,3 +142,29 @@ def test_layers_that_are_switched_off_are_noted(is_packed: bool) -> None:
     stream = b"<</Type/ObjStm/Length %d>>stream\n%s\nendstream" % (len(packed), packed)
     data = of_places([Shown(60, 700, "The weir")]) + b"\n% " + (stream if is_packed else catalog)
     assert extract_text(data, "a.pdf").note == "the text of layers that are switched off is read too"
+
+
+TURNS = {90: "0 1 -1 0 595 0", 180: "-1 0 0 -1 595 842", 270: "0 -1 1 0 0 842"}
+"""The matrix of a page's content for each angle at which the page is turned then."""
+
+
+@pytest.mark.parametrize("angle", TURNS)
+def test_a_turned_page_is_read_as_it_is_shown(angle: int) -> None:
+    rows = [("Gauge", "Level", "Flow"), ("Kessing", "120", "7"), ("Lerch", "99", "3")]
+    cells = [Shown(72 + 90 * x, 400 - 20 * y, cell) for y, row in enumerate(rows) for x, cell in enumerate(row)]
+    lines = [Shown(72, 520, "Gauges", 20), Shown(72, 480, "The flow was 10"), Shown(158.7, 484.5, "6", 8)]
+    lines += [Shown(163.1, 480, " litres a day, of all the gauges."), Shown(72, 460, "Name:")]
+    across = " ".join(f"72 {at} m 340 {at} l S" for at in (415, 395, 375, 355))
+    down = " ".join(f"{at} 415 m {at} 355 l S" for at in (70, 160, 250, 340))
+    place = {90: "127 110 145 280", 180: "315 373 485 391", 270: "450 562 468 732"}[angle]
+    written = f"<</Type/Annot/Subtype/Widget/FT/Tx/T(n)/Rect[{place}]/F 4/V(Ida Wren)>>"
+    page = of_places([*lines, *cells], drawn=f"{TURNS[angle]} cm {across} {down}", fields=[written])
+    found = extract_text(page.replace(b"/MediaBox", b"/Rotate %d/MediaBox" % angle), "a.pdf")
+    text = "# Gauges\n\nThe flow was 10^6 litres a day, of all the gauges.\nName: Ida Wren"
+    assert (
+        found.text
+        == f"{text}\n\n| Gauge | Level | Flow |\n| --- | --- | --- |\n| Kessing | 120 | 7 |\n| Lerch | 99 | 3 |"
+    )
+    on_its_side = of_places([*lines, *cells], drawn=f"{across} {down}")
+    found = extract_text(on_its_side.replace(b"/MediaBox", b"/Rotate %d/MediaBox" % angle), "a.pdf")
+    assert "| Kessing | 120 | 7 |" in found.text
