@@ -82,7 +82,7 @@ class Attachments:
         if self._characters < 0:
             return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
         if found.has_headings:
-            text = _below(text, level)
+            text = below(text, level)
         elif found.media_type != "text/plain":
             text = fenced(text)
         return f"{'#' * level} {name}\n\n{text}"
@@ -117,7 +117,7 @@ def unnamed(part: EmailMessage) -> str:
     return f"{'image' if part.get_content_maintype() == 'image' else 'attachment'}{suffix}"
 
 
-def _below(text: str, level: int) -> str:
+def below(text: str, level: int) -> str:
     """Return Markdown whose headings are below one of a level; none is deeper than 6."""
     parts, done = list[str](), 0
     for heading in find_headings(text):

@@ -9,7 +9,7 @@ from typing import cast
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.mail import calendar
-from lightrag_dagster.readers.mail.attachments import Attachments, unnamed
+from lightrag_dagster.readers.mail.attachments import Attachments, below, unnamed
 from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import decode_header, header, parse_mail
@@ -75,7 +75,7 @@ class _Mail:
             if one.part["Content-ID"]
         }
         answers = "In-Reply-To" in message or "References" in message
-        yield self._text(subject, bodies.texts, images, answers=answers)
+        yield below(self._text(subject, bodies.texts, images, answers=answers), level)
         names, sections = list[str](), list[str]()
         for one in bodies.others:
             found = self._other(one.part, level)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.core.text.markdown import heading_paths
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
 
@@ -25,6 +26,13 @@ def mail(subject: str, text: str) -> str:
 
 def extract(text: str | bytes) -> ExtractedText:
     return extract_text(text.encode() if isinstance(text, str) else text, "a.mbox")
+
+
+def test_headings_in_a_mail_are_below_its_subject() -> None:
+    written = "# config of it\nport = 1\n\nLevels\n------\n\n```\n# code\n```"
+    text = extract(f"{BEGINS[0]}\n{mail('Gauge', written)}\n{BEGINS[0]}\n{mail('Weir', 'Shut.')}").text
+    paths = ["Gauge", "Gauge > config of it", "Gauge > config of it > Levels", "Weir"]
+    assert [path for _, path in heading_paths(text)] == paths
 
 
 @pytest.mark.parametrize("begin", BEGINS)
