@@ -110,11 +110,21 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     tidy_tables(tree)
     make_paragraphs(tree)
     tidy_lists(tree)
+    _keep_ampersands(tree)
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
     text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
     return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
+
+
+def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:
+    """Write `&` as HTML does: the extraction reads its result as such, in which `&region=` would be `®ion=`."""
+    for element in tree.iter():
+        if element.text and "&" in element.text and element.tag not in _OF_HEAD:
+            element.text = element.text.replace("&", "&amp;")
+        if element.tail and "&" in element.tail:
+            element.tail = element.tail.replace("&", "&amp;")
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:

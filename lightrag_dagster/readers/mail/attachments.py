@@ -8,7 +8,7 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import fenced
+from lightrag_dagster.readers.inline import fenced, no_heading
 from lightrag_dagster.readers.losses import find_losses
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
@@ -85,6 +85,8 @@ class Attachments:
             text = below(text, level)
         elif found.media_type != "text/plain":
             text = fenced(text)
+        else:
+            text = no_heading(text)
         return f"{'#' * level} {name}\n\n{text}"
 
     def _content(self, found: FileFormat, data: bytes) -> Content:

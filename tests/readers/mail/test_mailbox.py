@@ -29,10 +29,14 @@ def extract(text: str | bytes) -> ExtractedText:
 
 
 def test_headings_in_a_mail_are_below_its_subject() -> None:
-    written = "# config of it\nport = 1\n\nLevels\n------\n\n```\n# code\n```"
-    text = extract(f"{BEGINS[0]}\n{mail('Gauge', written)}\n{BEGINS[0]}\n{mail('Weir', 'Shut.')}").text
-    paths = ["Gauge", "Gauge > config of it", "Gauge > config of it > Levels", "Weir"]
-    assert [path for _, path in heading_paths(text)] == paths
+    page = "<h1>Levels</h1><p>All of them rose in the night.</p><h2>Ida</h2><p>She was there.</p>"
+    mails = [
+        mail("Gauge", "# config of it\nport = 1"),
+        mail("News", page).replace("To:", "Content-Type: text/html\nTo:"),
+    ]
+    text = extract("".join(f"{BEGINS[0]}\n{one}\n" for one in mails)).text
+    assert [path for _, path in heading_paths(text)] == ["Gauge", "News", "News > Levels", "News > Levels > Ida"]
+    assert "\n\n\\# config of it\nport = 1\n\n" in text
 
 
 @pytest.mark.parametrize("begin", BEGINS)
