@@ -24,12 +24,13 @@ _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are nam
 
 
 class Line(NamedTuple):
-    """A line of text, the size of its first character, its place from the left and its height. Points; 0 if unknown."""
+    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown."""
 
     text: str
     size: float = 0.0
     height: float = 0.0
     left: float = 0.0
+    right: float = 0.0
 
 
 class PageLines(NamedTuple):
@@ -101,7 +102,8 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
                 yield Line("")
             continue
         x, y = places.origin(first)
-        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x)
+        right = places.right(characters.first(reversed(left)) or first)
+        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, right)
 
 
 def _once(lines: Sequence[Line]) -> Iterator[Line]:

@@ -62,6 +62,28 @@ def test_a_line_in_two_directions_is_in_its_order(seen: str, read: str) -> None:
     assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
 
 
+@pytest.mark.parametrize(
+    ("places", "text"),
+    [
+        ([(60, 20), (50, 22), (50, 22), (50, 5)], "A" * 69),
+        ([(50, 22), (50, 12), (50, 22), (50, 3)], f"{'A' * 34}\n{'A' * 25}"),
+        ([(50, 22), (70, 20), (50, 22)], f"{'A' * 22}\n{'A' * 42}"),
+        ([(50, 9), (50, 9), (50, 9)], "\n".join(["A" * 9] * 3)),
+    ],
+    ids=["paragraph", "two", "indented", "list"],
+)
+@pytest.mark.parametrize(
+    ("letter", "joins"), [("\u6c34", True), ("\u3042", True), ("\ud55c", False), ("\u0431", False)]
+)
+def test_a_line_of_a_script_without_spaces_goes_on(
+    places: list[tuple[int, int]], text: str, letter: str, joins: bool
+) -> None:
+    lines = [(x, 700 - 14 * at, "A" * count) for at, (x, count) in enumerate(places)]
+    shown = "".join(f"BT /F 10 Tf 1 0 0 1 {x} {y} Tm ({line}) Tj ET " for x, y, line in lines)
+    read = extract_text(pdf(shown, letter.encode("utf-16-be").hex()), "a.pdf").text.replace(letter, "A")
+    assert read == (text if joins else "\n".join(line for *_, line in lines))
+
+
 def test_a_font_without_characters_is_noted() -> None:
     shown = "BT /F 12 Tf 72 700 Td <002400250026> Tj 0 -20 Td <00300031> Tj ET"
     objects = [
