@@ -1,5 +1,7 @@
 """Paragraphs for text directly in a block: the extraction of the main text would take it for decoration."""
 
+import re
+
 from lxml import html as lxml_html
 
 BLOCKS = {
@@ -15,6 +17,18 @@ _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _LONG = 500  # characters; a heading with paragraphs has fewer
 _LINKED = 0.8  # share of the text
+_SPACES = re.compile(r"\s+")
+
+
+def join_lines(tree: lxml_html.HtmlElement) -> None:
+    """Put each heading on one line: Markdown has none of several."""
+    for heading in [one for one in tree.iter(*_HEADINGS) if len(one.text_content()) <= _LONG]:
+        for one in list(heading.iter()):
+            one.text = _SPACES.sub(" ", one.text or "")
+            if one is not heading:
+                one.tail = " " * (one.tag == "br") + _SPACES.sub(" ", one.tail or "")
+            if one.tag == "br":
+                one.drop_tag()
 
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:

@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import make_paragraphs
+from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks
 from lightrag_dagster.readers.html.passages import passages
@@ -104,6 +104,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if is_cut_short(tree):
         return Content(all_text(page), properties)
+    join_lines(tree)
     found = passages(tree)
     keep_sections(tree)
     write_marks(tree)
