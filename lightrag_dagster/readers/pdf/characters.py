@@ -55,7 +55,7 @@ class PageCharacters:
         self._text = text
         self._places = places
         self._shown = list(text)
-        self._usual = "R" if len(_RIGHTWARD.findall(text)) > len(_LEFTWARD.findall(text)) else "L"
+        self._usual = "R" if 2 * len(_RIGHTWARD.findall(text)) > sum(map(str.isalpha, text)) else "L"
         self._join()
         self._raise()
         self._drop_shadows()
