@@ -84,6 +84,7 @@ def _made() -> dict[str, bytes]:
     )
     turned = pdf_of_pages([Shown(60, 500, "The weir"), Shown(60, 480, "A gate")], drawn="0 1 -1 0 595 0 cm")
     full = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAAAAAAAAAAAAAAAAAA) Tj ET " for at in (700, 686))
+    shown = b'{"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>Levels</b>"}'
     end = run('<w:br w:type="page"/>')
     mail = b"From a@b.example Tue Mar  4 10:00:00 2025\nFrom: a@b.example\nSubject: Gauge\n%s\n%s\n"
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
@@ -103,6 +104,7 @@ def _made() -> dict[str, bytes]:
         "break.docx": word(f"<w:p>{text('one')}{end}{text('two')}</w:p>"),
         "plain.mbox": mail % (b"", b"# no heading"),
         "page.mbox": mail % (b"Content-Type: text/html\n", b"<h1>Levels</h1><p>All of them rose in the night.</p>"),
+        "display.ipynb": b'{"cells": [{"cell_type": "code", "source": "", "outputs": [{"data": %s}]}]}' % shown,
         "inches.tsv": b'pipe\tsize\n"old\t5\n"new" one\t6\n',
     }
 
