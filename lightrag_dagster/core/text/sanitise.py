@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
     r"[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     r"|(?<=[\u0000-\u058f])[\u200c\u200d]"
 )
-_REFERENCE = re.compile(r"&(#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});", re.ASCII)
+_REFERENCE = re.compile(r"&(#\d{1,7};|#[xX][\da-fA-F]{1,6};|[A-Za-z][A-Za-z\d]{1,31};)", re.ASCII)
 _BREAKS = str.maketrans("\x0b\x0c", "\n\n")  # vertical tabs and form feeds end lines and pages
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 _NONCHARACTERS = "\ufffe\uffff"
@@ -35,12 +35,9 @@ def with_characters(text: str) -> str:
 
     Without one, browsers and `html.unescape` find one where a word begins: `?lang=en&region=eu` would be `®ion=eu`.
     """
-    return _REFERENCE.sub(_character, text) if "&" in text else text
-
-
-def _character(reference: re.Match[str]) -> str:
-    name = reference[1]
-    return html.unescape(reference[0]) if name[0] == "#" or f"{name};" in html5 else reference[0]
+    return _REFERENCE.sub(
+        lambda found: html.unescape(found[0]) if found[1][0] == "#" or found[1] in html5 else found[0], text
+    )
 
 
 def visible(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from lxml import etree
 from lxml import html as lxml_html
 
 BLOCKS = {
@@ -23,12 +24,11 @@ _SPACES = re.compile(r"\s+")
 def join_lines(tree: lxml_html.HtmlElement) -> None:
     """Put each heading on one line: Markdown has none of several."""
     for heading in [one for one in tree.iter(*_HEADINGS) if len(one.text_content()) <= _LONG]:
-        for one in list(heading.iter()):
-            one.text = _SPACES.sub(" ", one.text or "")
-            if one is not heading:
-                one.tail = " " * (one.tag == "br") + _SPACES.sub(" ", one.tail or "")
-            if one.tag == "br":
-                one.drop_tag()
+        for line in heading.iter("br"):
+            line.tail = f" {line.tail or ''}"
+        etree.strip_tags(heading, "br")
+        for one in heading.iter():
+            one.text, one.tail = (_SPACES.sub(" ", text or "") for text in (one.text, one.tail))
 
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:

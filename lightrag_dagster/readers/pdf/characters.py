@@ -91,12 +91,11 @@ class PageCharacters:
     def _in_order(self, numbers: Iterable[int]) -> str:
         """Return the words of a line in two directions in their order; PDFium turns those of the rarer one around.
 
-        A line goes in the direction of most of its parts. Of a tie, it is that of the page.
+        A line goes in the direction of most of its parts. If there are as many of the other, it goes in the page's.
         """
         groups = (list(group) for _, group in groupby(numbers, lambda number: self._shown[number].isspace()))
-        words = [word for word in groups if self.first(word) is not None]
-        words.sort(key=lambda word: self._places.origin(self.first(word) or 0)[0])
-        texts = ["".join(map(self._shown.__getitem__, word)) for word in words]
+        words = [(self._places.origin(at)[0], word) for word in groups if (at := self.first(word)) is not None]
+        texts = ["".join(map(self._shown.__getitem__, word)) for _, word in sorted(words)]
         sides = ["R" if _RIGHTWARD.search(text) else "L" if _LEFTWARD.search(text) else "" for text in texts]
         parts = [side for side, _ in groupby(filter(None, sides))]
         usual = min("LR", key=lambda side: (-parts.count(side), side != self._usual))
@@ -104,12 +103,10 @@ class PageCharacters:
             before, after = sides[place - 1] if place else usual, next(filter(None, sides[place:]), usual)
             is_number = before == "L" and texts[place][-1].isdecimal()
             sides[place] = side or (before if before == after or is_number else usual)
-        runs = [
-            [text for _, text in (reversed(run) if side == "R" else run)]
-            for side, group in groupby(zip(sides, texts, strict=True), lambda one: one[0])
-            if (run := list(group))
-        ]
-        return " ".join(chain.from_iterable(reversed(runs) if usual == "R" else runs))
+        runs = list[list[str]]()
+        for side, run in groupby(zip(sides, texts, strict=True), lambda one: one[0]):
+            runs.append([text for _, text in run][:: -1 if side == "R" else 1])
+        return " ".join(chain.from_iterable(runs[:: -1 if usual == "R" else 1]))
 
     def first(self, numbers: Iterable[int]) -> int | None:
         """Return the first character of some that is not a space; None without one."""
