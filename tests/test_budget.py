@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
     "query": 4282,  # time limits, follow, warm, SQL in processes; spellings of relations, followed walls
-    "readers": 8495,  # notebooks, packed attachments; encodings told by words; fields, ruled tables; PDF: directions, turns
+    "readers": 8495,  # notebooks, packed attachments; encodings told by words; fields, tables, turned pages of PDF
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
     "serving": 938,  # a priced stream is complete before its first line; limits of the settings
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_397,  # references that end; bills of attempts; scopes; what needs a person
+    "lines of code outside the rooms behind doors": 38_397,  # references; bills of attempts; scopes; what needs a person
     "files": 677,  # core/attempts, claims, known names
     "settings": 149,  # facts of columns
     "commands": 52,
