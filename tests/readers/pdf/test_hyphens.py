@@ -18,6 +18,8 @@ MARK = "\x02"
         ([f"re{MARK}\nopened", "re-opened, reopened"], ["reopened", "re-opened, reopened"]),
         ([f"of the{MARK}\nart", "state-of-the-art"], ["of the-art", "state-of-the-art"]),
         (["a last one\ufffe"], ["a last one"]),
+        ([f"https://a.example/weir{MARK}\nlevels, or oth{MARK}\ners"], ["https://a.example/weir-levels, or others"]),
+        ([f"Vor{MARK}\nund Nachteile der Vor{MARK}\nhaben"], ["Vor- und Nachteile der Vorhaben"]),
         ([f"Coca{MARK}\nCola, X{MARK}\nrays, F{MARK}\n16"], ["Coca-Cola, X-rays, F-16"]),
         ([f"INTERNA{MARK}\nTIONAL, Java{MARK}\nScript", "JavaScript"], ["INTERNATIONAL, JavaScript", "JavaScript"]),
         (["the read\u2010\nings, Coca\u2010\r\nCola, a\u2010b"], ["the readings, Coca-Cola, a\u2010b"]),
