@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
     "query": 4282,  # time limits, follow, warm, SQL in processes; spellings of relations, followed walls
-    "readers": 8495,  # notebooks, packed attachments; encodings told by words; fields, tables, turned pages of PDF
+    "readers": 8498,  # notebooks, packed attachments; encodings told by words; fields, tables, turned pages of PDF
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
     "serving": 938,  # a priced stream is complete before its first line; limits of the settings
