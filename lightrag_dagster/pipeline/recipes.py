@@ -40,12 +40,18 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 15,
+    "raw_documents": 16,
     "chunks": 1,
     "extractions": 4,
+<<<<<<< HEAD
     "mentions": 6,
     "facts": 4,
     "merge": 12,
+=======
+    "mentions": 7,
+    "facts": 3,
+    "merge": 11,
+>>>>>>> wt-read
     "stores": 12,
     "report": 5,
     "duplicates": 1,

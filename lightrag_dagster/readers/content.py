@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.readers.inline import no_heading
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
@@ -136,8 +137,8 @@ def parse_language(value: object) -> str | None:
 
 
 def as_markdown_item(line: str) -> str:
-    """Return a line that begins with a bullet or a number as an item of a Markdown list; any other as it is."""
-    return _NUMBER.sub(r"\1 ", _BULLET.sub("- ", line))
+    """Return plain text as Markdown: an item of a list if it begins with a bullet or a number, and no heading."""
+    return no_heading(_NUMBER.sub(r"\1 ", _BULLET.sub("- ", line)))
 
 
 def _split(text: str) -> Iterable[str]:

@@ -264,7 +264,7 @@ def test_a_mail_says_who_wrote_to_whom_and_what_is_attached(name: str, text: str
 
 def test_the_html_of_a_mail_is_read_as_pages_are() -> None:
     text = read("markup.eml").text
-    assert text.startswith(f"# Levels\n\n{HEADER}\n\n# Levels\n\nThe Kingfisher gauge at Lerchbruck.")
+    assert text.startswith(f"# Levels\n\n{HEADER}\n\n## Levels\n\nThe Kingfisher gauge at Lerchbruck.")
     assert "| Steinhag | 1.42 |" in text
 
 

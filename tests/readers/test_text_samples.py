@@ -113,7 +113,7 @@ UNNAMED = f"From: ida@example.org\n{OFFICE}"
         ),
         (
             "nodemailer-html.eml",
-            f"# Levels\n\n{BOTH}\n\n# Levels\n\nThe **Kingfisher** gauge fell.\n\n"
+            f"# Levels\n\n{BOTH}\n\n## Levels\n\nThe **Kingfisher** gauge fell.\n\n"
             "| Station | Level | \n|---|---|\n| Steinhag | 1.42 |",
         ),
         ("swaks.eml", f"# Test of the gauge\n\n{UNNAMED}\n{DATE}+0000\n\nThe Kingfisher gauge fell."),

@@ -4,10 +4,11 @@ Each function returns the empty string for a value that cannot be used, and retu
 Markdown go from names, types and keywords; in descriptions they may mean something.
 """
 
-import html
 import re
 from collections.abc import Callable
 from functools import lru_cache
+
+from lightrag_dagster.core.text.sanitise import with_characters
 
 MAX_NAME_CHARACTERS = 256
 _MAX_NAME_BYTES = 512
@@ -92,6 +93,7 @@ _WIKI_OR_TAG = re.compile(
     r"(?<!\w)\[\[(?:[^\[\]|]*\|)?(?P<shown>[^\[\]|]+)\]\]|<(?P<tag>b|i|u|em|strong|mark|code)>(?P<inner>[^<>]+)</(?P=tag)>",
     re.IGNORECASE,
 )
+_AMPERSAND = re.compile("&amp(?![a-z;])")  # as in `R&ampD`; `&region=` of an address is no character
 _ESCAPED_MARK = re.compile(r"\\(?=[*_`#\[\]])")
 
 USUAL_TYPES = {
@@ -113,7 +115,7 @@ def visible(text: str) -> str:
 def unescaped(text: str) -> str:
     """Replace HTML's character references, nested ones too; those of no character (`&#0;`) vanish."""
     for _ in range(_MAX_PASSES):
-        characters = html.unescape(text)
+        characters = with_characters(_AMPERSAND.sub("&", text))
         if "\ufffd" not in text:
             characters = characters.replace("\ufffd", "")
         if characters == text:

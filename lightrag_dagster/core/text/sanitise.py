@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.entities import html5
 
 from lightrag_dagster.core.text.composed import composed
 
@@ -13,6 +14,7 @@ _INVISIBLE = re.compile(
     r"[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     r"|(?<=[\u0000-\u058f])[\u200c\u200d]"
 )
+_REFERENCE = re.compile(r"&(#\d{1,7};|#[xX][\da-fA-F]{1,6};|[A-Za-z][A-Za-z\d]{1,31};)", re.ASCII)
 _BREAKS = str.maketrans("\x0b\x0c", "\n\n")  # vertical tabs and form feeds end lines and pages
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 _NONCHARACTERS = "\ufffe\uffff"
@@ -24,8 +26,18 @@ def sanitise(text: str) -> str:
     Form feeds and vertical tabs become line breaks. Accents are composed with their letters (NFC): macOS and PDF write
     them apart, questions do not.
     """
-    unescaped = visible(composed(html.unescape(text.strip())))
+    unescaped = visible(composed(with_characters(text.strip())))
     return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped.translate(_BREAKS))).strip()
+
+
+def with_characters(text: str) -> str:
+    """Return a text with characters for HTML's references to them, which end with a semicolon.
+
+    Without one, browsers and `html.unescape` find one where a word begins: `?lang=en&region=eu` would be `®ion=eu`.
+    """
+    return _REFERENCE.sub(
+        lambda found: html.unescape(found[0]) if found[1][0] == "#" or found[1] in html5 else found[0], text
+    )
 
 
 def visible(text: str) -> str:

@@ -1,5 +1,8 @@
 """Paragraphs for text directly in a block: the extraction of the main text would take it for decoration."""
 
+import re
+
+from lxml import etree
 from lxml import html as lxml_html
 
 BLOCKS = {
@@ -15,6 +18,17 @@ _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _LONG = 500  # characters; a heading with paragraphs has fewer
 _LINKED = 0.8  # share of the text
+_SPACES = re.compile(r"\s+")
+
+
+def join_lines(tree: lxml_html.HtmlElement) -> None:
+    """Put each heading on one line: Markdown has none of several."""
+    for heading in [one for one in tree.iter(*_HEADINGS) if len(one.text_content()) <= _LONG]:
+        for line in heading.iter("br"):
+            line.tail = f" {line.tail or ''}"
+        etree.strip_tags(heading, "br")
+        for one in heading.iter():
+            one.text, one.tail = (_SPACES.sub(" ", text or "") for text in (one.text, one.tail))
 
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:

@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import make_paragraphs
+from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks
 from lightrag_dagster.readers.html.passages import passages
@@ -104,17 +104,28 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if is_cut_short(tree):
         return Content(all_text(page), properties)
+    join_lines(tree)
     found = passages(tree)
     keep_sections(tree)
     write_marks(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
     tidy_lists(tree)
+    _keep_ampersands(tree)
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
     text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
     return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
+
+
+def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:
+    """Write `&` as HTML does: the extraction reads its result as such, in which `&region=` would be `®ion=`."""
+    for element in tree.iter():
+        if element.text and "&" in element.text and element.tag not in _OF_HEAD:
+            element.text = element.text.replace("&", "&amp;")
+        if element.tail and "&" in element.tail:
+            element.tail = element.tail.replace("&", "&amp;")
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:

@@ -8,7 +8,7 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import fenced
+from lightrag_dagster.readers.inline import fenced, no_heading
 from lightrag_dagster.readers.losses import find_losses
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
@@ -82,9 +82,11 @@ class Attachments:
         if self._characters < 0:
             return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
         if found.has_headings:
-            text = _below(text, level)
+            text = below(text, level)
         elif found.media_type != "text/plain":
             text = fenced(text)
+        else:
+            text = no_heading(text)
         return f"{'#' * level} {name}\n\n{text}"
 
     def _content(self, found: FileFormat, data: bytes) -> Content:
@@ -117,7 +119,7 @@ def unnamed(part: EmailMessage) -> str:
     return f"{'image' if part.get_content_maintype() == 'image' else 'attachment'}{suffix}"
 
 
-def _below(text: str, level: int) -> str:
+def below(text: str, level: int) -> str:
     """Return Markdown whose headings are below one of a level; none is deeper than 6."""
     parts, done = list[str](), 0
     for heading in find_headings(text):

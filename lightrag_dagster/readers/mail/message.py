@@ -8,8 +8,9 @@ from typing import cast
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.mail import calendar
-from lightrag_dagster.readers.mail.attachments import Attachments, unnamed
+from lightrag_dagster.readers.mail.attachments import Attachments, below, unnamed
 from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import decode_header, header, parse_mail
@@ -75,7 +76,7 @@ class _Mail:
             if one.part["Content-ID"]
         }
         answers = "In-Reply-To" in message or "References" in message
-        yield self._text(subject, bodies.texts, images, answers=answers)
+        yield self._text(subject, [(one, self._plain(one, images, level)) for one in bodies.texts], answers=answers)
         names, sections = list[str](), list[str]()
         for one in bodies.others:
             found = self._other(one.part, level)
@@ -87,10 +88,10 @@ class _Mail:
             yield f"Attachments: {', '.join(names)}"
         yield from sections
 
-    def _text(self, subject: str, texts: list[Piece], images: dict[str, bytes], *, answers: bool) -> str:
-        """Return the text of a mail's author, with the images of its page."""
-        read = [(self._plain(one, images), one.kind != "html") for one in texts]
-        self._doubts += [f"a text: {one.note}" for one in texts if one.note]
+    def _text(self, subject: str, texts: list[tuple[Piece, str]], *, answers: bool) -> str:
+        """Return the text of a mail's author, given its texts as Markdown."""
+        read = [(text, one.kind != "html") for one, text in texts]
+        self._doubts += [f"a text: {one.note}" for one, _ in texts if one.note]
         kept = [without_quotes(text, subject, marked=marked, answers=answers) for text, marked in read]
         if not any(kept):
             kept = [text.strip() for text, _ in read]
@@ -98,15 +99,16 @@ class _Mail:
             self.left_out += (Counter(text.splitlines()) - Counter(own.splitlines())).elements()
         return "\n\n".join(filter(None, kept))
 
-    def _plain(self, piece: Piece, images: dict[str, bytes]) -> str:
+    def _plain(self, piece: Piece, images: dict[str, bytes], level: int) -> str:
+        """Return a text as Markdown, with the images of its page, whose headings are below a level."""
         if piece.kind != "html":
-            return piece.text
+            return no_heading(piece.text)
         from lightrag_dagster.readers.html import page as html_page  # slow to import
 
         own, left_out = own_page(piece.text, images if self._figures else {})
         self.left_out += left_out
         page = html_page.read(own.encode("utf-8", "replace"), self._figures)
-        return page.text if isinstance(page.text, str) else ""
+        return below(page.text, level) if isinstance(page.text, str) else ""
 
     def _other(self, part: EmailMessage, level: int) -> list[str]:
         """Return what is not a text as Markdown: an invitation, a mail, an attachment; nothing, if it is only named."""

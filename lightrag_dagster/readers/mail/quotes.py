@@ -25,11 +25,6 @@ _WROTE = re.compile(
 _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 
 
-def own_text(text: str, subject: str, *, marked: bool = True) -> str:
-    """Return the text of a mail without quotes and signatures; all of it if that leaves no text."""
-    return without_quotes(text, subject, marked=marked) or text.strip()
-
-
 def without_quotes(text: str, subject: str, *, marked: bool = True, answers: bool = True) -> str:
     """Return the text of a mail without quotes and signatures.
 

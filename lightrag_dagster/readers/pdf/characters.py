@@ -2,9 +2,10 @@
 
 import math
 import re
+import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from statistics import median
 
 from lightrag_dagster.core.text.terms import CJK
@@ -29,16 +30,32 @@ _NUMBER = re.compile(r"\d+")
 _TWICE = re.compile(r"(?=([^\W_])\1)")
 _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
+_RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters of scripts from right to left
+_LEFTWARD = re.compile(rf"[^\W\d_{_RIGHTWARD.pattern[1:-1]}]")
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 
 
+def units_of(text: str) -> str:
+    """Return a text with a character for each unit of UTF-16, as PDFium counts."""
+    data = text.encode("utf-16-le")
+    return "".join(map(chr, struct.unpack(f"<{len(data) // 2}H", data)))
+
+
+def _from_units(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class PageCharacters:
-    """The characters of a page; one that is not shown is "", so that the others keep their numbers."""
+    """The characters of a page; one that is not shown is "", so that the others keep their numbers.
+
+    One of two units of UTF-16, such as an emoji or the 𝑥 of a formula, has two numbers; `text` is in `units_of`.
+    """
 
     def __init__(self, places: Places, text: str) -> None:
         self._text = text
         self._places = places
         self._shown = list(text)
+        self._usual = "R" if 2 * len(_RIGHTWARD.findall(text)) > sum(map(str.isalpha, text)) else "L"
         self._join()
         self._raise()
         self._drop_shadows()
@@ -53,18 +70,43 @@ class PageCharacters:
         changed = {place for place, shown in enumerate(self._shown) if shown != self._text[place]}
         # A space that is no more makes one word of two.
         return [
-            found[0]
+            _from_units(found[0])
             for found in _WORD.finditer(self._text)
             if not changed.isdisjoint(range(found.start() - 1, found.end() + 1))
         ]
 
     def text(self, begin: int, end: int) -> str:
         """Return the text of a range of characters."""
-        return "".join(self._shown[begin:end])
+        return self.texts(range(begin, end))
 
     def texts(self, numbers: Iterable[int]) -> str:
         """Return the text of some characters."""
-        return "".join(map(self._shown.__getitem__, numbers))
+        numbers = list(numbers)
+        text = "".join(map(self._shown.__getitem__, numbers))
+        is_mixed = (
+            _RIGHTWARD.search(text) and _LEFTWARD.search(text) and self._places.is_level(self.first(numbers) or 0)
+        )
+        return _from_units(self._in_order(numbers) if is_mixed else text)
+
+    def _in_order(self, numbers: Iterable[int]) -> str:
+        """Return the words of a line in two directions in their order; PDFium turns those of the rarer one around.
+
+        A line goes in the direction of most of its parts. If there are as many of the other, it goes in the page's.
+        """
+        groups = (list(group) for _, group in groupby(numbers, lambda number: self._shown[number].isspace()))
+        words = [(self._places.origin(at)[0], word) for word in groups if (at := self.first(word)) is not None]
+        texts = ["".join(map(self._shown.__getitem__, word)) for _, word in sorted(words)]
+        sides = ["R" if _RIGHTWARD.search(text) else "L" if _LEFTWARD.search(text) else "" for text in texts]
+        parts = [side for side, _ in groupby(filter(None, sides))]
+        usual = min("LR", key=lambda side: (-parts.count(side), side != self._usual))
+        for place, side in enumerate(sides):
+            before, after = sides[place - 1] if place else usual, next(filter(None, sides[place:]), usual)
+            is_number = before == "L" and texts[place][-1].isdecimal()
+            sides[place] = side or (before if before == after or is_number else usual)
+        runs = list[list[str]]()
+        for side, run in groupby(zip(sides, texts, strict=True), lambda one: one[0]):
+            runs.append([text for _, text in run][:: -1 if side == "R" else 1])
+        return " ".join(chain.from_iterable(runs[:: -1 if usual == "R" else 1]))
 
     def first(self, numbers: Iterable[int]) -> int | None:
         """Return the first character of some that is not a space; None without one."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pypdfium2
 
 from lightrag_dagster.readers.content import as_markdown_item
-from lightrag_dagster.readers.pdf.characters import PageCharacters
+from lightrag_dagster.readers.pdf.characters import PageCharacters, units_of
 from lightrag_dagster.readers.pdf.fields import Field, place_fields
 from lightrag_dagster.readers.pdf.hyphens import without_marks
 from lightrag_dagster.readers.pdf.places import Places
@@ -24,12 +24,13 @@ _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are nam
 
 
 class Line(NamedTuple):
-    """A line of text, the size of its first character, its place from the left and its height. Points; 0 if unknown."""
+    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown."""
 
     text: str
     size: float = 0.0
     height: float = 0.0
     left: float = 0.0
+    right: float = 0.0
 
 
 class PageLines(NamedTuple):
@@ -66,12 +67,12 @@ def _lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
     try:
         text = textpage.get_text_range()
         plain = [text, *(field.value for field in fields)]
-        # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
-        if len(text) != textpage.count_chars():
+        # As with half a character, which is not in the text, places in it may differ from PDFium's own numbers.
+        if len(units := units_of(text)) != textpage.count_chars():
             lines = [Line(line.strip()) for line in _BREAK.split(without_marks(text))]
             return PageLines(lines + [Line(field.line) for field in fields], plain)
         places = Places(textpage)
-        characters = PageCharacters(places, text)
+        characters = PageCharacters(places, units)
         beside = place_fields(fields, characters)
         found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
         shown = list(_stacked(_once(found)))
@@ -101,7 +102,8 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
                 yield Line("")
             continue
         x, y = places.origin(first)
-        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x)
+        right = places.right(characters.first(reversed(left)) or first)
+        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, right)
 
 
 def _once(lines: Sequence[Line]) -> Iterator[Line]:

@@ -25,6 +25,7 @@ from lightrag_dagster.readers.pdf.annotations import find_attachments, find_comm
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
 from lightrag_dagster.readers.pdf.headings import with_headings
 from lightrag_dagster.readers.pdf.lines import Line, PageLines, lines_of
+from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.plain import remember
 from lightrag_dagster.readers.pdf.repeated import find_repeated
 
@@ -39,6 +40,7 @@ _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
 _STAMP = 60  # characters that programs put on a scanned page, such as its number
 _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
+_SAMPLE = 500  # characters of a turned page that are looked at
 _SMALL = 36  # points; a side of an image that is decoration
 _NAMED = 5  # pages in a note
 _DOTS = 200  # dots per inch of a drawn page
@@ -172,15 +174,40 @@ def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
 
 
 def open_pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None]:
-    """Yield the pages; a damaged one is None, so that the others keep their numbers."""
+    """Yield the pages as they are shown; a damaged one is None, so that the others keep their numbers."""
     for number in range(len(document)):
         try:
             page = document[number]
+            if (angle := page.get_rotation()) and _turn(page, angle):
+                page.close()
+                page = document[number]
         except pypdfium2.PdfiumError:
             yield None
         else:
             yield page
             page.close()
+
+
+def _turn(page: pypdfium2.PdfPage, angle: int) -> bool:
+    """Turn the content of a page in place of the page, so that places are as they are shown; it has to be opened again.
+
+    Return False for a page whose text runs from left to right as it is.
+    """
+    textpage = page.get_textpage()
+    places, count = Places(textpage), textpage.count_chars()
+    sample = range(0, count, max(1, count // _SAMPLE))
+    is_level = 2 * sum(map(places.is_level, sample)) >= len(sample)
+    textpage.close()
+    left, bottom, right, top = page.get_bbox()
+    matrix = {90: (0, -1, 1, 0, -bottom, right), 180: (-1, 0, 0, -1, right, top), 270: (0, 1, -1, 0, top, -left)}[angle]
+    if is_level or not pdfium.FPDFPage_TransFormWithClip(page, pdfium.FS_MATRIX(*matrix), None):
+        return False
+    pdfium.FPDFPage_TransformAnnots(page, *matrix)
+    size = page.get_size()
+    page.set_rotation(0)
+    page.set_mediabox(0, 0, *size)
+    page.set_cropbox(0, 0, *size)
+    return True
 
 
 def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:

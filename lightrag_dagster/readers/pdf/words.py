@@ -6,7 +6,7 @@ import pypdfium2
 
 from lightrag_dagster.readers.pdf.annotations import find_comments
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
-from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.hyphens import with_whole_words
 from lightrag_dagster.readers.pdf.plain import recall
 from lightrag_dagster.readers.pdf.text import open_pages
 
@@ -14,7 +14,7 @@ from lightrag_dagster.readers.pdf.text import open_pages
 def pdf(data: bytes) -> Iterable[str]:
     """Return the text of every page, of its comments and of its fields."""
     found = recall(data)
-    return _texts(data) if found is None else map(without_marks, found)
+    return with_whole_words(list(_texts(data)) if found is None else found)
 
 
 def _texts(data: bytes) -> Iterator[str]:
@@ -25,7 +25,7 @@ def _texts(data: bytes) -> Iterator[str]:
             if page is None:
                 continue
             textpage = page.get_textpage()
-            yield without_marks(textpage.get_text_range())
+            yield textpage.get_text_range()
             yield from (comment.text for comment in find_comments(page))
             if has_form:
                 yield from (field.value for field in find_fields(document, page))

@@ -17,6 +17,9 @@ _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError
 _WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\r\n])")
 """The states of a progress bar before its last, which a terminal shows in one line."""
 
+_OBJECT = re.compile(r"<[\w.]+ (?:object|[^<>]*\bat 0x[\da-f]+)>")
+"""The plain text of what has another form, such as a page or Markdown, or none."""
+
 
 def read(data: bytes) -> Content:
     """Read the cells of a notebook as Markdown; outputs without text, such as diagrams, are counted."""
@@ -57,8 +60,9 @@ def _said(output: dict[str, Any]) -> Iterator[str]:
         yield fenced(f"{output.get('ename')}: {output.get('evalue')}")
     elif not any(kind.startswith(("image", "png", "jpeg", "svg")) for kind in said):
         texts = [_WRITTEN_OVER.sub("", plain(_joined(said.get(name)))).strip() for name in ("text/plain", "text")]
-        if any(texts):
-            yield from map(fenced, filter(None, texts))
+        texts = [text for text in texts if text and not _OBJECT.fullmatch(text)]
+        if texts:
+            yield from map(fenced, texts)
         elif markdown := _joined(said.get("text/markdown")).strip():
             yield markdown
         elif page := _joined(said.get("text/html")).strip():

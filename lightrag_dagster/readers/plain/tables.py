@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, dropwhile, groupby, islice, zip_longest
 
 from lightrag_dagster.readers.content import Content
@@ -11,6 +11,7 @@ from lightrag_dagster.readers.decoding import decode
 
 _DELIMITERS = ",;\t|"
 _SAID = re.compile(r"sep=([^\r\n\"])\r?\n")
+_ESCAPED_QUOTE = re.compile(r'\\"[^",;\t|\r\n]')
 _SAMPLE_ROWS = 20
 _MOST_TITLES = 20  # lines
 _NUMBER = re.compile(r"[\W_]*\d")
@@ -83,7 +84,19 @@ def _rows(text: str) -> list[list[str]]:
     csv.field_size_limit(_MAX_CELL)
     said = _SAID.match(text)  # for Excel
     text = text[said.end() :] if said else text
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=said[1] if said else _delimiter(text)))
+    if _ESCAPED_QUOTE.search(text):  # as by Spark and MySQL, which do not write them twice
+        text = text.replace(r"\"", '""')
+    mark = said[1] if said else _delimiter(text)
+    try:
+        return list(_reader(text, mark, strict=True))
+    except csv.Error:
+        lines = [line.rstrip("\r").split(mark) for line in text.rstrip().split("\n")]
+        # Quotation marks may be signs, as of inches, and hold no lines together.
+        return lines if len({*map(len, lines)}) == 1 else list(_reader(text, mark))
+
+
+def _reader(text: str, mark: str, *, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=strict)
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
@@ -121,8 +134,7 @@ def _delimiter(text: str) -> str:
     """Return the delimiter that gives the first rows, or those below titles, the most columns; a comma if none does."""
 
     def columns(delimiter: str) -> tuple[int, int]:
-        lines = csv.reader(io.StringIO(text[:_MAX_CELL], newline=""), delimiter=delimiter)
-        widths = list(islice(map(len, filter(None, lines)), _MOST_TITLES + _SAMPLE_ROWS))
+        widths = list(islice(map(len, filter(None, _reader(text[:_MAX_CELL], delimiter))), _MOST_TITLES + _SAMPLE_ROWS))
         below = list(dropwhile(lambda width: width == 1, widths))
         return min(widths[:_SAMPLE_ROWS], default=0), min(below, default=0) if len(below) > 1 else 0
 

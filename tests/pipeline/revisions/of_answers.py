@@ -43,6 +43,7 @@ relation<|#|>Marta Lindqvist<|#|>Halden Weir<|#|>maintenance, gauge<|#|>She main
 _GLEANED = f"entity<|#|>Orrin Instruments<|#|>Organization<|#|>It built the gauge.\n{DONE}"
 _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
     "rows": ("ok", [ROWS, _GLEANED]),
+    "an address": ("ok", ["entity<|#|>Gauge API<|#|>Method<|#|>It answers /a?lang=en&region=eu.\n"]),
     "far too many": ("ok", ["".join(f"entity<|#|>Weir {at}<|#|>Location<|#|>A weir.\n" for at in range(410))]),
     "a round says more": ("ok", [ROWS, ROWS.replace("A weir", "An old weir below Bergen, and"), DONE]),
     "broken rows": (

@@ -77,6 +77,16 @@ def _made() -> dict[str, bytes]:
     accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
     page = pdf_of_pages([Shown(60, 700, "The weir"), Shown(60, 900, "above")])
     numbers = '<row><c t="inlineStr"><is><t>Level</t></is></c></row><row><c><v>0.33333333333333331</v></c></row>'
+    heading = "BT /F 20 Tf 1 0 0 1 50 700 Tm (The A) Tj /F 10 Tf 1 0 0 1 50 660 Tm (A weir of stone, and more) Tj ET"
+    seen = "BT /F 10 Tf 1 0 0 1 50 700 Tm (AAA AA Weir Works Ltd A) Tj ET"
+    divided = pdf_of_pages(
+        [Shown(60, 700, "# The weir of Coca-"), Shown(60, 686, "Cola and oth-"), Shown(60, 672, "ers")]
+    )
+    turned = pdf_of_pages([Shown(60, 500, "The weir"), Shown(60, 480, "A gate")], drawn="0 1 -1 0 595 0 cm")
+    full = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAAAAAAAAAAAAAAAAAA) Tj ET " for at in (700, 686))
+    shown = b'{"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>Levels</b>"}'
+    end = run('<w:br w:type="page"/>')
+    mail = b"From a@b.example Tue Mar  4 10:00:00 2025\nFrom: a@b.example\nSubject: Gauge\n%s\n%s\n"
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
     return {
         "field.docx": word(f"<w:p>{field}</w:p>"),
@@ -84,6 +94,18 @@ def _made() -> dict[str, bytes]:
         "within.pdf": page,
         "general.xlsx": by_hand(f"<worksheet><sheetData>{numbers}</sheetData></worksheet>"),
         "accounts.pdf": accounts,
+        "address.log": b"GET /a?lang=en&region=eu",
+        "address.html": b"<h1>Use<br>of it</h1><p>Ask for a?lang=en&amp;region=eu, as all here do.</p>",
+        "emoji.pdf": pdf_of_a_font(heading, "D83DDE00"),
+        "directions.pdf": pdf_of_a_font(seen, "05D0"),
+        "chinese.pdf": pdf_of_a_font(full, "6C34"),
+        "divided.pdf": divided,
+        "turned.pdf": turned.replace(b"/MediaBox", b"/Rotate 90/MediaBox"),
+        "break.docx": word(f"<w:p>{text('one')}{end}{text('two')}</w:p>"),
+        "plain.mbox": mail % (b"", b"# no heading"),
+        "page.mbox": mail % (b"Content-Type: text/html\n", b"<h1>Levels</h1><p>All of them rose in the night.</p>"),
+        "display.ipynb": b'{"cells": [{"cell_type": "code", "source": "", "outputs": [{"data": %s}]}]}' % shown,
+        "inches.tsv": b'pipe\tsize\n"old\t5\n"new" one\t6\n',
     }
 
 

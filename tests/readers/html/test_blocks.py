@@ -34,3 +34,17 @@ It was replaced <b>quickly</b>.</div><div id="sidebar">Most read</div><div class
 
 def test_a_block_in_a_heading_ends_nothing() -> None:
     assert read(b"<h1><div>net/</div>udp.rs</h1><p>Sockets.</p>").text == "# net/udp.rs\n\nSockets."
+
+
+@pytest.mark.parametrize(
+    ("heading", "line"),
+    [
+        ("Weirs of\nthe <i>Ostrel</i>\nbasin", "Weirs of the *Ostrel* basin"),
+        ("Annual report<br>2024", "Annual report 2024"),
+        ("Use of\n<code>weir\n--all</code>", "Use of `weir --all`"),
+    ],
+)
+def test_a_heading_is_one_line(heading: str, line: str) -> None:
+    said = "The gauge was cleaned, since rain had reached the logger."
+    page = f"<main><h1>Gauges</h1><p>{said}</p><h2>{heading}</h2><p>{said} It fell.</p></main>"
+    assert read(page.encode()).text == f"# Gauges\n\n{said}\n\n## {line}\n\n{said} It fell."

@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from lightrag_dagster.readers.content import Content, Properties
+from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.html.page import read
 
 PAGE = """<!DOCTYPE html><html><head><title>My  page &amp; more</title><style>p {color: red}</style></head><body>
@@ -97,6 +98,17 @@ def test_undecodable_bytes_say_why() -> None:
 def test_escapes_in_code_are_the_authors() -> None:
     page = r"<html><body><p>Call <code>re\.sub\_x</code> or my_name * 2 [sic].</p></body></html>"
     assert extract_html(page.encode())[1] == r"Call `re\.sub\_x` or my_name * 2 [sic]."
+
+
+def test_an_ampersand_begins_no_character() -> None:
+    page = (
+        "<p>Ask for a?lang=en&amp;region=eu of AT&amp;T here.</p><pre>curl a?b=1&amp;timestamp=2</pre><p>Then end.</p>"
+    )
+    found = extract_text(f"<main><h1>Use</h1>{page}</main>".encode(), "a.html")
+    assert "a?lang=en&region=eu of AT&T" in found.text
+    assert "curl a?b=1&timestamp=2" in found.text
+    assert found.losses is not None
+    assert found.losses.lost == 0
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

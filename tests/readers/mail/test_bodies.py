@@ -85,7 +85,7 @@ def test_all_texts_are_read_in_order(mail: bytes, text: str) -> None:
         pytest.param(
             "Your mail program cannot show HTML. Please view this in a browser.",
             "<h1>News of the basin</h1><p>The Halden Weir reopens on 1 May after repairs.</p>",
-            "# News of the basin\n\nThe Halden Weir reopens on 1 May after repairs.",
+            "## News of the basin\n\nThe Halden Weir reopens on 1 May after repairs.",
             id="F5",
         ),
         pytest.param(

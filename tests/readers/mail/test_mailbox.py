@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.core.text.markdown import heading_paths
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
 
@@ -25,6 +26,17 @@ def mail(subject: str, text: str) -> str:
 
 def extract(text: str | bytes) -> ExtractedText:
     return extract_text(text.encode() if isinstance(text, str) else text, "a.mbox")
+
+
+def test_headings_in_a_mail_are_below_its_subject() -> None:
+    page = "<h1>Levels</h1><p>All of them rose in the night.</p><h2>Ida</h2><p>She was there.</p>"
+    mails = [
+        mail("Gauge", "# config of it\nport = 1"),
+        mail("News", page).replace("To:", "Content-Type: text/html\nTo:"),
+    ]
+    text = extract("".join(f"{BEGINS[0]}\n{one}\n" for one in mails)).text
+    assert [path for _, path in heading_paths(text)] == ["Gauge", "News", "News > Levels", "News > Levels > Ida"]
+    assert "\n\n\\# config of it\nport = 1\n\n" in text
 
 
 @pytest.mark.parametrize("begin", BEGINS)

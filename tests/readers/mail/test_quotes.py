@@ -1,7 +1,7 @@
 import pytest
 
 from lightrag_dagster.readers.mail.page import own_page
-from lightrag_dagster.readers.mail.quotes import own_text
+from lightrag_dagster.readers.mail.quotes import without_quotes
 
 FORWARD = "From: Per <per@example.org>\nDate: Tue, 4 Mar 2025\nSubject: Gauge survey\n\nThe seal leaks.\n-- \nPer Holm"
 LONG = "\n".join(f"> Line {number}" for number in range(6))
@@ -45,7 +45,7 @@ LONG = "\n".join(f"> Line {number}" for number in range(6))
     ],
 )  # fmt: skip
 def test_what_the_author_wrote(text: str, own: str) -> None:
-    assert own_text(text, "Gauge survey") == own
+    assert (without_quotes(text, "Gauge survey") or text.strip()) == own
 
 
 OUTLOOK = "From: Per <per@example.org>\nSent: Tuesday, March 4, 2025 10:11 AM\nTo: Ida\nSubject: {}\n\nThe seal leaks."
@@ -69,7 +69,7 @@ def test_the_earlier_mail_below_its_header_is_quoted_in_an_answer(
     subject: str, about: str, is_quoted: bool, divider: str
 ) -> None:
     text = f"Agreed.\n{divider}{OUTLOOK.format(about)}"
-    assert own_text(text, subject) == ("Agreed." if is_quoted else text)
+    assert (without_quotes(text, subject) or text.strip()) == ("Agreed." if is_quoted else text)
 
 
 GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'

@@ -35,6 +35,55 @@ def test_characters_of_two_units_are_read() -> None:
     assert extract_text(pdf(shown, "00C4"), "a.pdf").text == "Ä weir\nof stone"
 
 
+@pytest.mark.parametrize("letter", ["\U0001f600", "\U0001d465", "\u00c4"])
+def test_a_page_with_characters_of_two_units_keeps_its_headings_and_powers(letter: str) -> None:
+    places = [(20, 50, 700, "The Aweir"), (10, 50, 660, "A is 10"), (7, 92, 664, "6"), (10, 96.2, 660, " of A litres")]
+    places += [(10, 50, 640, "# of the gauges: all of them are right")]
+    shown = "".join(f"BT /F {size} Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET " for size, x, y, text in places)
+    found = extract_text(pdf(shown, letter.encode("utf-16-be").hex()), "a.pdf")
+    written = "# The Aweir\n\nA is 10^6 of A litres\n\\# of the gauges: all of them are right"
+    assert found.text == written.replace("A", letter)
+    assert (found.losses, found.title) == (found.losses and found.losses._replace(lost=0), f"The {letter}weir")
+
+
+@pytest.mark.parametrize(
+    ("seen", "read"),
+    [
+        ("AAA AA Weir Works Ltd A", "A Weir Works Ltd AA AAA"),
+        ("AAAA ISO 9001 AAA 1999 AA Red Hat Linux A", "A Red Hat Linux AA 1999 AAA ISO 9001 AAAA"),
+        ("AA ISO 9001 AAA Red Hat, Inc. A", "A Red Hat, Inc. AAA ISO 9001 AA"),
+        ("The word AA A is one", "The word A AA is one"),
+        ("AAA AA A", "A AA AAA"),
+        ("Weir Works Ltd", "Weir Works Ltd"),
+    ],
+)
+def test_a_line_in_two_directions_is_in_its_order(seen: str, read: str) -> None:
+    shown = f"BT /F 10 Tf 1 0 0 1 50 700 Tm ({seen}) Tj ET"
+    assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
+
+
+@pytest.mark.parametrize(
+    ("places", "text"),
+    [
+        ([(60, 20), (50, 22), (50, 22), (50, 5)], "A" * 69),
+        ([(50, 22), (50, 12), (50, 22), (50, 3)], f"{'A' * 34}\n{'A' * 25}"),
+        ([(50, 22), (70, 20), (50, 22)], f"{'A' * 22}\n{'A' * 42}"),
+        ([(50, 9), (50, 9), (50, 9)], "\n".join(["A" * 9] * 3)),
+    ],
+    ids=["paragraph", "two", "indented", "list"],
+)
+@pytest.mark.parametrize(
+    ("letter", "joins"), [("\u6c34", True), ("\u3042", True), ("\ud55c", False), ("\u0431", False)]
+)
+def test_a_line_of_a_script_without_spaces_goes_on(
+    places: list[tuple[int, int]], text: str, letter: str, joins: bool
+) -> None:
+    lines = [(x, 700 - 14 * at, "A" * count) for at, (x, count) in enumerate(places)]
+    shown = "".join(f"BT /F 10 Tf 1 0 0 1 {x} {y} Tm ({line}) Tj ET " for x, y, line in lines)
+    read = extract_text(pdf(shown, letter.encode("utf-16-be").hex()), "a.pdf").text.replace(letter, "A")
+    assert read == (text if joins else "\n".join(line for *_, line in lines))
+
+
 def test_a_font_without_characters_is_noted() -> None:
     shown = "BT /F 12 Tf 72 700 Td <002400250026> Tj 0 -20 Td <00300031> Tj ET"
     objects = [
@@ -115,3 +164,29 @@ def test_layers_that_are_switched_off_are_noted(is_packed: bool) -> None:
     stream = b"<</Type/ObjStm/Length %d>>stream\n%s\nendstream" % (len(packed), packed)
     data = of_places([Shown(60, 700, "The weir")]) + b"\n% " + (stream if is_packed else catalog)
     assert extract_text(data, "a.pdf").note == "the text of layers that are switched off is read too"
+
+
+TURNS = {90: "0 1 -1 0 595 0", 180: "-1 0 0 -1 595 842", 270: "0 -1 1 0 0 842"}
+"""The matrix of a page's content for each angle at which the page is turned then."""
+
+
+@pytest.mark.parametrize("angle", TURNS)
+def test_a_turned_page_is_read_as_it_is_shown(angle: int) -> None:
+    rows = [("Gauge", "Level", "Flow"), ("Kessing", "120", "7"), ("Lerch", "99", "3")]
+    cells = [Shown(72 + 90 * x, 400 - 20 * y, cell) for y, row in enumerate(rows) for x, cell in enumerate(row)]
+    lines = [Shown(72, 520, "Gauges", 20), Shown(72, 480, "The flow was 10"), Shown(158.7, 484.5, "6", 8)]
+    lines += [Shown(163.1, 480, " litres a day, of all the gauges."), Shown(72, 460, "Name:")]
+    across = " ".join(f"72 {at} m 340 {at} l S" for at in (415, 395, 375, 355))
+    down = " ".join(f"{at} 415 m {at} 355 l S" for at in (70, 160, 250, 340))
+    place = {90: "127 110 145 280", 180: "315 373 485 391", 270: "450 562 468 732"}[angle]
+    written = f"<</Type/Annot/Subtype/Widget/FT/Tx/T(n)/Rect[{place}]/F 4/V(Ida Wren)>>"
+    page = of_places([*lines, *cells], drawn=f"{TURNS[angle]} cm {across} {down}", fields=[written])
+    found = extract_text(page.replace(b"/MediaBox", b"/Rotate %d/MediaBox" % angle), "a.pdf")
+    text = "# Gauges\n\nThe flow was 10^6 litres a day, of all the gauges.\nName: Ida Wren"
+    assert (
+        found.text
+        == f"{text}\n\n| Gauge | Level | Flow |\n| --- | --- | --- |\n| Kessing | 120 | 7 |\n| Lerch | 99 | 3 |"
+    )
+    on_its_side = of_places([*lines, *cells], drawn=f"{across} {down}")
+    found = extract_text(on_its_side.replace(b"/MediaBox", b"/Rotate %d/MediaBox" % angle), "a.pdf")
+    assert "| Kessing | 120 | 7 |" in found.text

@@ -53,6 +53,9 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
         ({"text/html": "<table><tr><th>A</th></tr><tr><td>1</td></tr></table>"}, "| A | \n|---|\n| 1 |"),
         ({"text/latex": "$a^2$"}, "$a^2$"),
         ({"text/plain": "x", "text/markdown": "**x**"}, "```\nx\n```"),
+        ({"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": "**x**"}, "**x**"),
+        ({"text/plain": ["<pandas.io.formats.style.Styler at 0x7f1a>"], "text/html": "<b>1.50</b>"}, "**1.50**"),
+        ({"text/plain": "<function f at 0x7f1a>"}, ""),
     ],
 )
 def test_outputs_without_plain_text_are_read(data: dict[str, object], text: str) -> None:

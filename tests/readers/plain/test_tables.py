@@ -36,6 +36,13 @@ def test_markdown_tables(rows: list[list[str]], table: str) -> None:
         ("a\tb\n1\t2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ("a|b\n1|2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ('a,b\r\n"1, ""one""\nand",2\r\n', f'| a | b |\n{RULE}\n| 1, "one" and | 2 |'),
+        ('a\tb\r\n"x\t1\r\n"y" z\t2\r\n5"\t3\r\n', f'| a | b |\n{RULE}\n| "x | 1 |\n| "y" z | 2 |\n| 5" | 3 |'),
+        ('a, b\n"x, y", "z, w"\n', f"| a | b |\n{RULE}\n| x, y | z, w |"),
+        ('a,b\n"say \\"hi\\", she",5\n', f'| a | b |\n{RULE}\n| say "hi", she | 5 |'),
+        (
+            'a,b\n1,"C:\\d\\"\n2,"{""c"": ""\\""d\\"" ""}"\n',
+            "| a | b |\n" + RULE + '\n| 1 | C:\\d\\ |\n| 2 | {"c": "\\"d\\" "} |',
+        ),
         ("sep=;\na;b,c\n1;2\n", f"| a | b,c |\n{RULE}\n| 1 | 2 |"),
         ("sep=,\r\na;,b\r\n1,2\r\n", f"| a; | b |\n{RULE}\n| 1 | 2 |"),
         ("sep=\na,b\n", f"sep=\n\n| a | b |\n{RULE}"),

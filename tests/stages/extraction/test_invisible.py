@@ -14,6 +14,7 @@ NAMES = {
     "R&#038;D": "R&D",
     "R&ampD": "R&D",
     "R&D": "R&D",
+    **{one: one for one in ("a?lang=en&region=eu", "a?b=1&timestamp=2", "q&amplitude=5")},
     "AT & T": "AT & T",
     "Q&unknown;A": "Q&unknown;A",
     "O&#39;Brien": "O'Brien",

@@ -46,8 +46,9 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
         _write_symbol(symbol)
     for hyphen in all_of(root, "noBreakHyphen"):
         replace(hyphen, new("r", "-"))
-    for line in all_of(root, "cr"):
+    for line in all_of(root, "br", "cr"):
         line.tag = f"{W}br"
+        line.attrib.clear()  # mammoth passes over the end of a page or column, and the words beside it would be one
     for tab in all_of(root, "ptab"):
         tab.tag = f"{W}tab"
     for instruction in all_of(root, "instrText"):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from posixpath import splitext
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
@@ -110,7 +110,7 @@ def _local(name: str, uri: str) -> Path:
 def _on_the_web(name: str, uri: str, patterns: Patterns, follow_hosts: tuple[str, ...]) -> Web:
     above, _, last = uri.rpartition("/")
     if format_of(last) and not has_wildcard(last):
-        return Web(above, (last,), follow_hosts=follow_hosts, required=True)
+        return Web(above, (unquote(last),), follow_hosts=follow_hosts, required=True)
     if has_wildcard(uri) or any(map(has_wildcard, patterns.include)):
         raise SourceError(
             f"source {name!r}: a web server cannot be listed; name the files below {uri} in include, without wildcards"

@@ -117,12 +117,12 @@ def _with_sign(value: Any, decimal_sign: str | None) -> Any:
 
 
 def _text(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:  # NaN
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+    if isinstance(value, bytes | bytearray | memoryview):  # the last by psycopg2
+        return bytes(value).decode("utf-8", "replace")
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
@@ -113,7 +113,7 @@ class Web(ByURI):
         import httpx2
 
         try:
-            url, host = f"{self.uri}/{quote(name, safe=_UNQUOTED)}", "/".join(self.uri.split("/")[:3])
+            url, host = f"{self.uri}/{quote(unquote(name), safe=_UNQUOTED)}", "/".join(self.uri.split("/")[:3])
             with _client(Hosts(host, self.follow_hosts)).stream(method, url) as answer:
                 if answer.status_code in _GONE:
                     raise FileNotFoundError(errno.ENOENT, "it is not there any more")

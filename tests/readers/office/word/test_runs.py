@@ -142,6 +142,8 @@ RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="su
         (run('<w:sym w:font="Nothing" w:char="F0E0"/>') + text("Weir"), "Weir"),
         (run('<w:sym w:font="Symbol" w:char="none"/>') + text("Weir"), "Weir"),
         (text("one") + run("<w:cr/>") + text("two"), "one  \ntwo"),
+        (text("one") + run('<w:br w:type="page"/>') + text("two"), "one  \ntwo"),
+        (text("one") + run('<w:br w:type="page"/>'), "one"),
         (text("one") + run("<w:ptab/>") + text("two"), "one two"),
     ],
 )

@@ -1,6 +1,7 @@
 """Rows of tables as documents."""
 
 import json
+import math
 import pickle
 import re
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from lightrag_dagster.settings import RowsSettings, Settings, load_settings
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
+from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
@@ -120,6 +122,13 @@ def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Pa
     head = "---\ntitle: Note 1\nauthor: first\ntags: first, 1\n---\n\n"
     assert content == f"{head}# first\n\n{RIVER}"
     assert "author" not in (listed["2/b"].content or b"").decode()
+
+
+@pytest.mark.parametrize("value", [math.nan, memoryview(b""), b"", None], ids=["nan", "memoryview", "bytes", "none"])
+def test_a_missing_value_is_empty_text(value: Any) -> None:
+    row = {"id": "1", "text": "a gauge", "level": value, "seen": memoryview(b"by Ida")}
+    table = RowDocuments(TableFiles(Path(), Patterns(())), RowsSettings(text="{text}: {level} {seen}"), {})
+    assert table.document(row).content == b"a gauge:  by Ida"
 
 
 @pytest.mark.parametrize("kind", ["markdown", pytest.param("html", marks=pytest.mark.long)])

@@ -120,6 +120,14 @@ def test_files_of_a_web_server_are_named(server: Server, caplog: pytest.LogCaptu
     assert said == f"{server.url}/docs: 1 of its files in include, such as missing.md, are not there"
 
 
+def test_an_address_may_be_as_a_browser_has_it(server: Server) -> None:
+    server.pages = {"/docs/a%20b.md": Page(RIVER), "/docs/%C3%BC.md": Page(OFFICE)}
+    one = choose_origin("s", SourceSettings(uri=f"{server.url}/docs/a%20b.md"))
+    assert found(one) == {"a b.md": RIVER.encode()}
+    named = choose_origin("s", SourceSettings(uri=f"{server.url}/docs", include=("a%20b.md", "%C3%BC.md")))
+    assert found(named) == {"a%20b.md": RIVER.encode(), "%C3%BC.md": OFFICE.encode()}
+
+
 @pytest.mark.parametrize(
     "modified",
     [None, "yesterday", formatdate(time.time() + 3600, usegmt=True)],
