@@ -43,15 +43,9 @@ _REVISIONS = {
     "raw_documents": 16,
     "chunks": 1,
     "extractions": 4,
-<<<<<<< HEAD
-    "mentions": 6,
+    "mentions": 7,
     "facts": 4,
     "merge": 12,
-=======
-    "mentions": 7,
-    "facts": 3,
-    "merge": 11,
->>>>>>> wt-read
     "stores": 12,
     "report": 5,
     "duplicates": 1,
