@@ -36,7 +36,7 @@ CODE = {
     "pipeline": 3240,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
-    "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls; bounds of filters; 
+    "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls; bounds of filters;
     "readers": 8498,  # notebooks, packed attachments; encodings told by words; fields, ruled tables, labels, notes; tab
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
