@@ -20,8 +20,8 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2325,  # tokens of summaries, once for all tables of a merge
-    "cli": 3902,  # gold, models without a price, JSON has what text says; restored homes of another layout; three cause
-    "core": 1585,  # sheets of people, which decisions read alone before; keys of front matter; references that end
+    "cli": 3902,  # three causes for `status --check`; gold, JSON has what text says; restored homes
+    "core": 1585,  # sheets of people, which decisions read alone before; keys of front matter; references to characters
     "curation.desk": 780,
     "curation.rules": 663,  # decisions in scopes; decisions on one line
     "engines": 201,
@@ -36,8 +36,8 @@ CODE = {
     "pipeline": 3240,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
-    "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls; bounds of filters;
-    "readers": 8498,  # notebooks, packed attachments; encodings told by words; fields, ruled tables, labels, notes; tab
+    "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls
+    "readers": 8498,  # notebooks, packed attachments; encodings told by words; fields; turned pages, directions
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
     "serving": 942,  # a priced stream is complete before its first line; clients that do not read
