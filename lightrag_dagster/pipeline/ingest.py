@@ -6,11 +6,11 @@ from functools import partial
 
 from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.batch.ledger import awaits_retries, refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -56,7 +56,7 @@ class SourceIngestion:
             SettingsError: in real time, while the source waits for batches.
             LightRAGError: as `extract_source`.
         """
-        report = extract_source(self.source, self.tables, self.recipes, self._model(self.account))
+        report = self._ask(EXTRACTION)
         return report if isinstance(report, Waiting) else [report]
 
     def parse(self) -> list[StageReport]:
@@ -73,8 +73,7 @@ class SourceIngestion:
         """
         passes, reports, awaited = self.recipes.passes_to_read(self.source), dict[str, StageReport](), frozenset[str]()
         for one in passes:
-            model = self._model(replace(self.account, purpose=Reading(one).table))
-            found = extract_source(self.source, self.tables, self.recipes, model, Reading(one))
+            found = self._ask(Reading(one))
             if isinstance(found, Waiting):
                 awaited |= found.batches
             else:
@@ -89,16 +88,26 @@ class SourceIngestion:
         passes = self.recipes.passes_to_read(self.source)
         return [one for each in passes for one in parse_pass(self.source, self.tables, self.recipes, each)[0]]
 
-    def _model(self, account: Account) -> OpenModel:
-        """Return a function that opens the model on an account, in the mode of `llm.mode`, here or in a worker."""
-        llm, home = self.recipes.settings.llm, self.tables.home
-        if not llm.by_batch:
+    def _ask(self, reading: Reading) -> StageReport | Waiting:
+        """Make a reading with the model in the mode of `llm.mode`, here or in workers; raises as `extract`.
+
+        By batch, what had failed for good is asked about again as long as an answer about some of it is awaited.
+        """
+        llm, home, recipes = self.recipes.settings.llm, self.tables.home, self.recipes
+        account = replace(self.account, purpose=reading.table if reading.of_pass else "")
+        if llm.by_batch:
+            from lightrag_dagster.models.batch.model import open_batched_chat_model
+
+            backfill = self.tables.candidate
+            if awaits_retries(home, self.source, account.purpose, backfill=backfill):
+                recipes = replace(recipes, settings=recipes.settings.retrying_failed())
+            how = {"backfill": backfill, "retries": recipes.settings.retries_failed}
+            model: OpenModel = partial(open_batched_chat_model, llm, home, account, **how)
+        else:
             if llm.provider != "offline":
                 refuse_while_awaited(home, self.source, account.purpose)
-            return partial(open_chat_model, llm, home, "extract", account)
-        from lightrag_dagster.models.batch.model import open_batched_chat_model
-
-        return partial(open_batched_chat_model, llm, home, account, backfill=self.tables.candidate)
+            model = partial(open_chat_model, llm, home, "extract", account)
+        return extract_source(self.source, self.tables, recipes, model, reading)
 
 
 def source_to_read(settings: Settings, name: str) -> Source:

@@ -310,8 +310,8 @@ def source_state(
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
-    For the candidate tables of a backfill, rows of another recipe are a reason too, and so is a source of which an
-    ordinary run reads only what changed, or may not see a change: a backfill reads all of it.
+    Batches that it waits for are a reason. For the candidate tables of a backfill, rows of another recipe are one too,
+    and so is a source of which an ordinary run reads only what changed, or may not see a change: a backfill reads all.
 
     Raises:
         SourceError: the source cannot be listed.
@@ -319,6 +319,8 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     """
     if tables.candidate and isinstance(source.origin, Incremental | Web) and not tables.has_candidate(source.name):
         return "raw_documents, a backfill reads all of it"
+    if source.name in sources_that_wait(recipes.settings.llm, tables.home, backfill=tables.candidate):
+        return "extractions, answers are awaited"
     return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 

@@ -45,17 +45,19 @@ _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProv
 class WaitingExtraction(NamedTuple):
     """An extraction of a source, in a backfill or not, that waits for batches; and the run that pays for it.
 
-    `purpose` is the table of a pass, if it is one that waits; the extraction itself does not wait for that.
+    `purpose` is the table of a pass, if it is one that waits; the extraction itself does not wait for that. One that
+    `retries` asks also about what failed for good; each later run of it does, until it has all its answers.
     """
 
     source: str
     backfill: bool
     run: str
     purpose: str = ""
+    retries: bool = False
 
     def is_of(self, other: "WaitingExtraction") -> bool:
         """Say whether both are the same, on any account."""
-        return self._replace(run=other.run) == other
+        return self._replace(run=other.run, retries=other.retries) == other
 
 
 class Batch(BaseModel):
@@ -121,10 +123,13 @@ class BatchLedger(Database):
 
     def replace(self, old: Batch, new: Batch) -> None:
         """Replace a batch, unless another process has changed it since it was read."""
-        unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == old.model_dump_json())
         values = {"state": new.state, "document": new.model_dump_json()}
         with self.begin() as connection:
-            connection.execute(update(BATCHES).where(unchanged).values(values))
+            found = connection.execute(select(BATCHES.c.document).where(BATCHES.c.name == old.name)).scalar()
+        if found and Batch.model_validate_json(found) == old:  # older versions have written it with fewer fields
+            unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == found)
+            with self.begin() as connection:
+                connection.execute(update(BATCHES).where(unchanged).values(values))
 
     def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
@@ -187,6 +192,11 @@ def sources_that_wait(
     """
     waiting = _waiting(home) if settings.by_batch else []
     return {one.source: one for one in waiting if backfill in (None, one.backfill)}
+
+
+def awaits_retries(home: Home, source: str, purpose: str, *, backfill: bool) -> bool:
+    """Say whether an extraction of a source waits for answers about what had failed for good; raises StoreError."""
+    return WaitingExtraction(source, backfill, "", purpose, True) in {one._replace(run="") for one in _waiting(home)}
 
 
 def refuse_while_awaited(home: Home, source: str, purpose: str = "") -> None:

@@ -28,14 +28,14 @@ class BatchedChatModel:
     `awaited` names the batches that hold these requests. While there are any, the extraction is not complete.
     """
 
-    def __init__(self, batches: Batches, account: Account, *, backfill: bool) -> None:
+    def __init__(self, batches: Batches, account: Account, *, backfill: bool, retries: bool) -> None:
         opened = batches.ledger.batches(*OPEN)
         self.identity = openai_chat_identity(batches.settings)
         self.usage = Usage()
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
-        self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose)
+        self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose, retries)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
@@ -150,9 +150,11 @@ class BatchedChatModel:
 
 @asynccontextmanager
 async def open_batched_chat_model(
-    settings: LLMSettings, home: Home, account: Account, *, backfill: bool = False
+    settings: LLMSettings, home: Home, account: Account, *, backfill: bool = False, retries: bool = False
 ) -> AsyncIterator[BatchedChatModel]:
     """Open the model for the extraction of the account's source, for the block, in one event loop.
+
+    It is that of a `backfill` or not; one that `retries` asks also about what failed for good.
 
     Batches that have ended are collected before the block; prepared ones are submitted after it, unless it raised.
 
@@ -164,7 +166,7 @@ async def open_batched_chat_model(
         await batches.poll()
         await batches.collect()
         batches.remove_files()
-        model = BatchedChatModel(batches, account, backfill=backfill)
+        model = BatchedChatModel(batches, account, backfill=backfill, retries=retries)
         try:
             yield model
             await model.submit()
