@@ -13,7 +13,7 @@ from tests.loopback import Answer, Loopback, Reply
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, object]] = {
     "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
     "extraction": {"gleaning": 0},
 }

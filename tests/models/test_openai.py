@@ -308,11 +308,22 @@ def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
     assert len(loopback.requests) == 1
 
 
-@pytest.mark.parametrize(("status", "bills"), [(401, []), (500, [None])])
-def test_calls_given_up_beside_one_whose_key_was_refused_are_free(
-    loopback: Loopback, status: int, bills: list[None]
+@pytest.mark.parametrize(
+    ("reply", "bills"),
+    [
+        (Reply.error(401), []),
+        (Reply.error(402), []),
+        (Reply.error(404, "model_not_found"), []),
+        (Reply.error(429, "insufficient_quota"), []),
+        (Reply.html("text/html"), []),
+        (Reply.error(400), [None]),
+        (Reply.error(500), [None]),
+    ],
+)
+def test_calls_given_up_beside_one_that_shows_that_none_can_pass_are_free(
+    loopback: Loopback, reply: Reply, bills: list[None]
 ) -> None:
-    loopback.script.extend([replace(Reply.error(status), delay=0.2), Reply(delay=0.8)])
+    loopback.script.extend([replace(reply, delay=0.2), Reply(delay=0.8)])
     billed: list[ChatResponse | None] = []
 
     async def afford() -> None:
