@@ -3,6 +3,8 @@
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.places import OPENAI, place_of
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.prices import unpriced
 
 
 def prefix_of(settings: LLMSettings | EmbeddingSettings) -> str:
@@ -46,8 +48,10 @@ def require_models(settings: Settings) -> None:
 
 
 def access_warnings(settings: Settings) -> list[str]:
-    """Return a line for each model that a run would ask and cannot."""
-    return list(dict.fromkeys(said for one in _of_a_run(settings) if (said := _warning(one))))
+    """Return a line for each model that a run would ask and cannot, or that no budget bounds though there is one."""
+    said = [_warning(one) for one in _of_a_run(settings)]
+    said += map(unpriced, _of_a_run(settings)) if Account.of("", "any", settings.llm).limits else []
+    return list(dict.fromkeys(filter(None, said)))
 
 
 def _of_a_run(settings: Settings) -> tuple[LLMSettings | EmbeddingSettings, ...]:

@@ -75,6 +75,15 @@ def price_of(settings: LLMSettings | EmbeddingSettings, *, batch: bool = False) 
     return _published(bare, vendor, context) or _published(family(model), vendor, context) or UNKNOWN
 
 
+def unpriced(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if the price of a model is not known, so that no limit bounds its calls."""
+    if price_of(settings).known:
+        return None
+    section = "llm" if isinstance(settings, LLMSettings) else "embedding"
+    told = f"the price of model {settings.model} is not known, so that its calls count as nothing"
+    return f"{told} and no budget bounds them; set {section}.prices"
+
+
 def family(model: str) -> str:
     """Return the name of a model without its vendor and its day: `gpt-4o` of `openai/gpt-4o-2024-08-06`."""
     return _DATED.sub("", model.rpartition("/")[2])

@@ -11,6 +11,7 @@ from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import marked_by_batch, request_body
+from lightrag_dagster.models.providers import warn_if_unbounded
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -162,6 +163,7 @@ async def open_batched_chat_model(
         ProviderError: the provider cannot be used; see `Batches`.
         StoreError: a store cannot be used.
     """
+    warn_if_unbounded(settings.of("extract"), account)
     async with open_batches(settings, home) as batches:
         await batches.poll()
         await batches.collect()
