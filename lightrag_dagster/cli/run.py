@@ -49,7 +49,7 @@ def run_pipeline(
     return tell_outcome(console, outcome, as_json, said)
 
 
-class _Lines(logging.Handler):
+class _Warned(logging.Handler):
     """The warnings of some loggers as lines, each once."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
 
     The block gets the lines of which models and batches warn meanwhile; they are printed if it ends so.
     """
-    models, said = logging.getLogger("lightrag_dagster.models"), _Lines()
+    models, said = logging.getLogger("lightrag_dagster.models"), _Warned()
     models.addHandler(said)
     try:
         yield said.lines

@@ -4,6 +4,7 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
+import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ MOST_TOKENS = 10**9
 # What OpenAI's chat format adds to the text: for each message its role and two marks, and the beginning of the answer.
 _TOKENS_A_MESSAGE = 4
 _TOKENS_A_REQUEST = 3
+_WHOLE = re.compile(r"([0-9]{1,10})(?:\.0)?")
 _MARKS = (string.digits + string.punctuation).encode()
 
 
@@ -116,7 +118,12 @@ class ChatResponse:
 
 
 def token_count(value: object) -> int:
-    """Return a whole number of tokens up to MOST_TOKENS as it is; 0, as if it was not reported, for anything else."""
+    """Return a whole number of tokens up to MOST_TOKENS; 0, as if it was not reported, for anything else.
+
+    Some gateways write 1500.0 or "1500".
+    """
+    if isinstance(value, str | float) and (written := _WHOLE.fullmatch(str(value))):
+        value = int(written[1])
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
