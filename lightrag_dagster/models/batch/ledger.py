@@ -21,6 +21,7 @@ from lightrag_dagster.errors import (
     TransientProviderError,
 )
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending.prices import UNKNOWN, Price
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
@@ -63,11 +64,11 @@ class WaitingExtraction(NamedTuple):
 class Batch(BaseModel):
     """One batch: `name` is ours, `batch_id` the provider's. `run` pays for it. Times are Unix seconds.
 
-    `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost. `submitted_at`
-    is from before the last call that creates it. The provider last reported `status`, `finished` (requests done),
-    `answered` (those of them with an answer; None: unknown) and `problem` (an error code). `waiting`: the extractions
-    that wait for it, of its source and of others with the same chunks. `unanswered`: the requests that it left without
-    an answer, with kind and message of the error.
+    `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost, `price` that of
+    its model when it was prepared. `submitted_at` is from before the last call that creates it. The provider last
+    reported `status`, `finished` (requests done), `answered` (those of them with an answer; None: unknown) and
+    `problem` (an error code). `waiting`: the extractions that wait for it, of its source and of others with the same
+    chunks. `unanswered`: the requests that it left without an answer, with kind and message of the error.
     """
 
     name: str = Field(default_factory=lambda: uuid4().hex)
@@ -79,6 +80,7 @@ class Batch(BaseModel):
     requests: int = 0
     tokens: int = 0
     worst_usd: float = 0.0
+    price: Price = UNKNOWN
     prepared_at: float = Field(default_factory=time.time)
     state: str = PREPARED
     submitted_at: float | None = None

@@ -124,6 +124,7 @@ class BatchedChatModel:
             purpose=account.purpose,
             host=batches.host,
             model=batches.settings.model,
+            price=batches.price,
             waiting=[self._waiting],
         )
         self._lines: list[bytes] = []

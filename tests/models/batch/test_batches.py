@@ -15,6 +15,7 @@ from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import (
+    COLLECTED,
     MAX_ATTEMPTS,
     OPEN,
     PREPARED,
@@ -88,7 +89,10 @@ def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback, home: Home, empty: bool) -> None:
+def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture, empty: bool
+) -> None:
+    openai_client.warn_of_estimate.cache_clear()
     said = Answer("", "length", usage={}) if empty else Answer(entity("Oslo") + DONE, usage={})
     loopback.chat = lambda body: said
     asyncio.run(step(home, llm()))
@@ -96,6 +100,7 @@ def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback,
     batch = next(one for one in ledger_of(home) if one.cost_usd)
     assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
     assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
+    assert ("does not report the tokens of its answers; they are estimated" in caplog.text) is not empty
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -438,6 +443,22 @@ def test_a_batch_at_another_provider_is_not_bought_again(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ProviderAccessError, match=f"is open at {loopback.host}; set llm.base_url or OPENAI_BASE_URL"):
         asyncio.run(step(home, llm()))
+
+
+def test_a_batch_that_is_given_up_at_another_provider_counts_with_the_most_that_it_can_cost(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be ended from here, and is billed there."""
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = ledger_of(home)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert cancel(home, llm()) == [False]
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10
+    assert spent.cost_usd == pytest.approx(batch.worst_usd)
+    assert Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0].spent == pytest.approx(batch.worst_usd)
+    assert [(one.state, one.waiting, one.cost_usd) for one in ledger_of(home)] == [(COLLECTED, [], batch.worst_usd)]
 
 
 def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) -> None:

@@ -188,11 +188,13 @@ def test_a_batch_for_which_others_have_spent_the_money_meanwhile_is_not_sent(loo
     assert finish(home, settings)[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home) -> None:
-    """The settings may name another by the time they arrive."""
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home, forgotten: bool) -> None:
+    """The settings may name another by the time they arrive, and have no price of the first any more."""
     loopback.chat = answer
     prices = {"dear": PriceSettings(input=10.0, output=40.0), "cheap": PriceSettings(input=0.1, output=0.4)}
     dear, cheap = (llm(prices=prices).model_copy(update={"model": name}) for name in prices)
+    cheap = cheap.model_copy(update={"prices": {"cheap": prices["cheap"]} if forgotten else prices})
     asyncio.run(step(home, dear))
     asyncio.run(step(home, cheap))
     (booked,) = Ledger(home.ledger).costs(["model"])
