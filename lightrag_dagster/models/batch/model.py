@@ -72,11 +72,12 @@ class BatchedChatModel:
         """Submit the new batches, and record the ones that the extraction waits for.
 
         Raises:
-            BudgetExceededError: the budget is too small for any of the requests.
+            BudgetExceededError: the budget is too small for any of the requests; none is waited for.
             ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
         if self._refused and not self.awaited:
+            self._batches.ledger.wait(self._waiting, self.awaited)  # so that the next run tries it, with its own money
             raise self._refused
         self._batches.ledger.wait(self._waiting, self.awaited)
         await self._batches.submit()

@@ -7,7 +7,7 @@ import pytest
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch import model as batch_model
-from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
+from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY, BatchLedger
 from lightrag_dagster.models.batch.model import open_batched_chat_model
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, path_of_requests
 from lightrag_dagster.settings.models import PriceSettings
@@ -153,6 +153,19 @@ def test_a_budget_is_kept_also_by_what_is_under_way(
     spent = Ledger(any_home.ledger).spent("run")
     assert 0.00025 - max(batch.worst_usd for batch in ledger_of(any_home)) <= spent <= 0.00025
     assert 4 <= len(loopback.batches.asked()) < 10
+
+
+def test_an_extraction_whose_budget_is_used_up_waits_for_the_next_run(loopback: Loopback, home: Home) -> None:
+    """Else the sensor would try again and again with the money of the same run, and the nightly run leave it alone."""
+    loopback.chat = answer
+    with pytest.raises(BudgetExceededError):
+        finish(home, llm(max_cost_usd=0.00025), most_steps=30)
+    bought = len(loopback.batches.asked())
+    with BatchLedger(home.batches) as ledger:
+        assert (ledger.waiting(), ledger.due()) == ([], {})
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert bought < len(loopback.batches.asked()) == 10
 
 
 @pytest.mark.parametrize(
