@@ -63,21 +63,22 @@ class _Warned(logging.Handler):
 
 @contextmanager
 def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[list[str]]:
-    """Print what ends the block as the outcome of a run too, with what it had spent, if JSON is wanted.
+    """Print what a run had spent if an error ends the block; if JSON is wanted, all of the outcome, with the error.
 
-    The block gets the lines of which models and batches warn meanwhile; they are printed if it ends so.
+    The block gets the lines of which models and batches warn meanwhile; they are printed as well then.
     """
     models, said = logging.getLogger("lightrag_dagster.models"), _Warned()
     models.addHandler(said)
     try:
         yield said.lines
     except BaseException as error:  # libraries report a signal in ways of their own
+        spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
+        with suppress(LightRAGError):  # which is the error, or hides it
+            spent.cost_usd = Ledger(home.ledger).spent(account)
         if not as_json:
-            print_warnings(terminal(stderr=True), said.lines)
+            _print_cost(terminal(stderr=True), spent)
+            print_warnings(terminal(stderr=True), spent.warnings)
         else:
-            spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
-            with suppress(LightRAGError):  # which is the error, or hides it
-                spent.cost_usd = Ledger(home.ledger).spent(account)
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
@@ -162,10 +163,14 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
             f"Outdated (made by other prompts, models or settings), kept: {', '.join(rows + outcome.outdated_parts)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
-    if outcome.cost_usd:
-        console.print(f"It cost ${outcome.cost_usd:.4f}.")
+    _print_cost(console, outcome)
     unpublished = {*outcome.unpublished, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
+
+
+def _print_cost(console: Console, outcome: Outcome) -> None:
+    if outcome.cost_usd:
+        console.print(f"It cost ${outcome.cost_usd:.4f}.")
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -89,7 +89,7 @@ class StoredChatModel:
     async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
         limit = request.max_output_tokens or self._max_output_tokens
         tokens = rough_tokens(request)
-        worst = self._price.of(tokens, limit, cache_write_tokens=tokens)
+        worst = self._price.most(tokens, limit)
         with self._budget.reservation(worst) as reservation:
 
             def pay(attempt: ChatResponse | None) -> None:

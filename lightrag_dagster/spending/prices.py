@@ -39,6 +39,10 @@ class Price(NamedTuple):
         dollars = (input_tokens - cached_input_tokens - cache_write_tokens) * self.input + output_tokens * self.output
         return (dollars + cached_input_tokens * self.cached_input + cache_write_tokens * write) / _MILLION
 
+    def most(self, input_tokens: float, output_tokens: float) -> float:
+        """Return the most that a call can cost, whether its input is written to a cache or not. US dollars."""
+        return max(self.of(input_tokens, output_tokens, 0, written) for written in (0, input_tokens))
+
     @property
     def by_batch(self) -> "Price":
         """The usual price by a Batch API."""

@@ -136,3 +136,4 @@ def test_warnings_of_a_run_that_an_error_ends_are_told(
     told = f"model gpt-4o-mini at {loopback.host} does not report the tokens of its answers; they are estimated"
     said = "\n".join(json.loads(output)["warnings"]) if as_json else errors
     assert (code, said.count(told)) == (2, 1)
+    assert json.loads(output)["cost_usd"] > 0 if as_json else "It cost $0." in errors

@@ -94,7 +94,7 @@ class BatchedChatModel:
         """Add a request to the new batch, unless it may exceed the budget."""
         tokens, settings = rough_tokens(request), self._batches.settings
         limit = request.max_output_tokens or settings.max_output_tokens
-        worst = self._batches.price.of(tokens, limit, cache_write_tokens=tokens)
+        worst = self._batches.price.most(tokens, limit)
         exceeded = [limit for limit in self._limits if limit.spent + worst > limit.usd]
         if exceeded:
             self._refused = exceeded[0].exceeded(worst)
