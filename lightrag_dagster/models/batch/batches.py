@@ -219,7 +219,8 @@ class Batches:
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
-                found = await self._provider.download(file_id, path)
+                of_answers = file_id == batch.output_file_id
+                found = await self._provider.download(file_id, path, of_answers=of_answers)
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error

@@ -255,6 +255,25 @@ def test_failed_lines_count_as_failed_calls(loopback: Loopback, home: Home) -> N
     assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
 
 
+@pytest.mark.parametrize("line", [b'{"custom_id": null, "error": {"code": "server_error"}}', b"", b"<html>"])
+def test_an_error_file_that_cannot_be_read_holds_nothing_up(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """Some servers name no request in it; what it leaves unanswered is submitted again."""
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
+    loopback.chat = answer
+    fates = [Fate(failed={0: (500, "server_error")})]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    asyncio.run(step(home, llm()))
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    assert batch.errors
+    loopback.batches.files[batch.errors] = line
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 1]
+
+
 def test_lines_of_no_use_cost_what_the_provider_tells(loopback: Loopback, home: Home) -> None:
     said = iter([Answer("Text", "content_filter")])
     loopback.chat = lambda body: next(said, None) or answer(body)
