@@ -6,7 +6,6 @@ store and the vector store in front of either.
 
 import re
 import string
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
@@ -194,7 +193,6 @@ class Usage:
     cached_input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    failures: dict[str, int] = field(default_factory=dict)
     shortened_texts: int = 0
     refused_texts: int = 0
     cache_write_tokens: int = 0
@@ -218,8 +216,7 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of two steps together."""
-        totals = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "failures"}
-        return Usage(**totals, failures=dict(Counter(self.failures) + Counter(other.failures)))
+        return Usage(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 class CountingEmbedder(Embedder, Protocol):

@@ -174,11 +174,6 @@ class Ledger:
         with self._begin() as (_, connection):
             connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
 
-    def release(self, name: str) -> None:
-        """Remove the money set aside for a batch."""
-        with self._begin() as (_, connection):
-            connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
-
     def release_other_batches(self, names: Set[str]) -> None:
         """Remove the money set aside for batches with other names than these."""
         with self._begin() as (_, connection):

@@ -130,7 +130,7 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
     with pytest.raises(BudgetExceededError, match="a day is used up"):
         asyncio.run(ask("1"))
     assert loopback.requests == []
-    ledger.release("a process of another run")
+    ledger.release_other_batches(set())
     asyncio.run(ask("2"))
     assert len(loopback.requests) == 1
     assert ledger.spent("2") > 0

@@ -198,7 +198,7 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
         ledger.reserve(batch, Account("1", "river"), 0.4)
     ledger.add(one.entry("extract", "m", Usage(calls=1, cost_usd=0.1)), receipt="first", reserved="first")
     assert ledger.limits(one)[1].spent == pytest.approx(0.5)
-    ledger.release("second")
+    ledger.release_other_batches({"first"})
     assert ledger.limits(one)[1].spent == pytest.approx(0.1)
 
 

@@ -127,8 +127,6 @@ class Batches:
             self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
             values["cost_usd"] = batch.worst_usd
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
-        if not known:
-            Ledger(self.home.ledger).release(batch.name)
         self.remove_files()
         return known
 

@@ -184,16 +184,15 @@ class BatchLedger(Database):
         }
 
 
-def sources_that_wait(
-    settings: LLMSettings, home: Home, *, backfill: bool | None = None
-) -> dict[str, WaitingExtraction]:
-    """Return the sources whose extraction waits for batches; none in real time.
+def sources_that_wait(settings: LLMSettings, home: Home) -> dict[str, set[bool]]:
+    """Return the sources whose extraction waits for batches, each with True for that of a backfill, False for another.
 
-    `backfill` chooses the extractions of backfills, or the others; without it, a source that waits for both is listed
-    with the ordinary one. Raises StoreError.
+    In real time none waits. Raises StoreError.
     """
-    waiting = _waiting(home) if settings.by_batch else []
-    return {one.source: one for one in waiting if backfill in (None, one.backfill)}
+    waiting = dict[str, set[bool]]()
+    for one in _waiting(home) if settings.by_batch else []:
+        waiting.setdefault(one.source, set()).add(one.backfill)
+    return waiting
 
 
 def awaits_retries(home: Home, source: str, purpose: str, *, backfill: bool) -> bool:

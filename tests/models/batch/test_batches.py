@@ -21,7 +21,6 @@ from lightrag_dagster.models.batch.ledger import (
     PREPARED,
     UNDER_WAY,
     BatchLedger,
-    WaitingExtraction,
     sources_that_wait,
 )
 from lightrag_dagster.settings import LLMSettings
@@ -371,11 +370,9 @@ def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loop
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is None
     assert asyncio.run(step(home, llm(), backfill=True)) is None
 
-    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
-    assert sources_that_wait(llm(), home, backfill=True) == {"s": WaitingExtraction("s", True, "run")}
+    assert sources_that_wait(llm(), home) == {"s": {False, True}}
     assert [asyncio.run(step(home, llm(), backfill=True)) is None for _ in range(2)] == [True, False]
-    assert sources_that_wait(llm(), home, backfill=True) == {}
-    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
+    assert sources_that_wait(llm(), home) == {"s": {False}}
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is not None
     assert sources_that_wait(llm(), home) == {}
     assert sources_that_wait(llm().model_copy(update={"mode": "realtime"}), home) == {}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY, BatchLedger
@@ -197,7 +197,7 @@ def test_a_batch_for_which_others_have_spent_the_money_meanwhile_is_not_sent(loo
         asyncio.run(ask())
     assert not loopback.requests
     assert ledger_of(home) == []
-    Ledger(home.ledger).release("other")
+    Ledger(home.ledger).add(other.entry("extract", "m", Usage()), reserved="other")
     assert finish(home, settings)[0]["status"].to_pylist() == ["ok"] * 10
 
 
