@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.models.batch.ledger import awaits_retries, refuse_while_awaited
@@ -106,6 +107,10 @@ class SourceIngestion:
         else:
             if llm.provider != "offline":
                 refuse_while_awaited(home, self.source, account.purpose)
+                if home.may_have_batches:  # one that was cancelled may have answers
+                    from lightrag_dagster.models.batch.waiting import collect_batches
+
+                    run_sync(collect_batches(llm, home))
             model = partial(open_chat_model, llm, home, "extract", account)
         return extract_source(self.source, self.tables, recipes, model, reading)
 

@@ -1,5 +1,6 @@
 """Rows of answers that cannot be used: in a home of before they were counted, in new answers, in a backfill."""
 
+import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending, why_ingest
@@ -14,6 +16,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.stages.extraction import records
 from lightrag_dagster.stages.extraction.records import Records
@@ -213,6 +217,28 @@ def test_an_answer_to_what_a_run_retried_by_batch_is_collected_by_any_later_run(
     assert len(loopback.batches.asked()) == 1
     assert why_ingest(source, tables, Recipes.of(by_batch)) is None
     assert sources_that_wait(by_batch.llm, Home(settings.home)) == {}
+
+
+def test_answers_of_a_batch_that_was_cancelled_for_real_time_are_not_bought_again(
+    settings: Settings, loopback: Loopback
+) -> None:
+    write_source(settings, "notes", NOTES)
+    by_batch, home = settings.changed(llm={"mode": "batch"}), Home(settings.home)
+    loopback.batches.spoil = lambda batch: Fate(looks=100, answered=0.5)
+    assert by_steps(by_batch) == "extractions"
+
+    async def cancel() -> None:
+        async with open_batches(by_batch.llm, home) as batches:
+            assert [await batches.cancel(batch) for batch in batches.ledger.batches()] == [True]
+
+    asyncio.run(cancel())
+    loopback.requests.clear()
+    assert by_steps(settings) is None
+    assert asked(loopback) == 1
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 2
+    assert Ledger(home.ledger).limits(Account("", "notes", None, 1.0))[0].spent == pytest.approx(
+        Ledger(home.ledger).by_purpose()["extract"].cost_usd
+    )
 
 
 def test_retrying_buys_another_answer_with_more_room(settings: Settings, loopback: Loopback) -> None:

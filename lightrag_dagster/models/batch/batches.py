@@ -123,7 +123,7 @@ class Batches:
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
-        if batch.host != self.host and batch.submitted_at is not None:
+        if batch.host != self.host and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
             self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
             values["cost_usd"] = batch.worst_usd
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
