@@ -7,11 +7,11 @@ from functools import partial
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.models.batch.ledger import awaits_retries, refuse_while_awaited
+from lightrag_dagster.models.batch.ledger import awaits_retries, end_waits, refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source, readings_of, rules_of
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -33,7 +33,14 @@ class SourceIngestion:
     account: Account
 
     def read(self) -> list[StageReport]:
-        """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld."""
+        """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld.
+
+        What a model no longer reads, as after a change of the settings, waits for no batch from then on.
+        """
+        recipes = self.recipes.of_source(self.source)
+        by_model = [one for one in readings_of(recipes, self.source) if rules_of(recipes, one) is None]
+        purposes = {one.table if one.of_pass else "" for one in by_model}
+        end_waits(self.tables.home, self.source, purposes, backfill=self.tables.candidate)
         settings = self.recipes.settings
         describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)
         source = source_to_read(settings, self.source)
@@ -105,12 +112,11 @@ class SourceIngestion:
             how = {"backfill": backfill, "retries": recipes.settings.retries_failed}
             model: OpenModel = partial(open_batched_chat_model, llm, home, account, **how)
         else:
-            if llm.provider != "offline":
-                refuse_while_awaited(home, self.source, account.purpose)
-                if home.may_have_batches:  # one that was cancelled may have answers
-                    from lightrag_dagster.models.batch.waiting import collect_batches
+            if llm.provider != "offline" and home.may_have_batches:
+                from lightrag_dagster.models.batch.waiting import collect_batches
 
-                    run_sync(collect_batches(llm, home))
+                run_sync(collect_batches(llm, home))  # also of cancelled ones, since they are paid for
+                refuse_while_awaited(home, self.source, account.purpose)
             model = partial(open_chat_model, llm, home, "extract", account)
         return extract_source(self.source, self.tables, recipes, model, reading)
 

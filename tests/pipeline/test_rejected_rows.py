@@ -219,6 +219,17 @@ def test_an_answer_to_what_a_run_retried_by_batch_is_collected_by_any_later_run(
     assert sources_that_wait(by_batch.llm, Home(settings.home)) == {}
 
 
+def test_a_source_that_is_read_by_rules_now_waits_for_no_batch(settings: Settings, loopback: Loopback) -> None:
+    """Else each run would say that it waits, and `run --wait` never end."""
+    write_source(settings, "notes", NOTES)
+    by_batch, home = settings.changed(llm={"mode": "batch"}), Home(settings.home)
+    assert by_steps(by_batch) == "extractions"
+    by_rules = by_batch.changed(extraction={"method": "mentions"})
+    assert sources_that_wait(by_rules.llm, home) == {"notes": {False}}
+    assert by_steps(by_rules) is None
+    assert sources_that_wait(by_rules.llm, home) == {}
+
+
 def test_answers_of_a_batch_that_was_cancelled_for_real_time_are_not_bought_again(
     settings: Settings, loopback: Loopback
 ) -> None:

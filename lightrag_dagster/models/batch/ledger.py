@@ -25,6 +25,8 @@ from lightrag_dagster.spending.prices import UNKNOWN, Price
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import using_batches
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)
@@ -198,6 +200,15 @@ def sources_that_wait(settings: LLMSettings, home: Home) -> dict[str, set[bool]]
 def awaits_retries(home: Home, source: str, purpose: str, *, backfill: bool) -> bool:
     """Say whether an extraction of a source waits for answers about what had failed for good; raises StoreError."""
     return WaitingExtraction(source, backfill, "", purpose, True) in {one._replace(run="") for one in _waiting(home)}
+
+
+def end_waits(home: Home, source: str, purposes: Set[str], *, backfill: bool) -> None:
+    """Let extractions of a source wait for no batch any more, except those for some purposes; raises StoreError."""
+    waiting = [one for one in _waiting(home) if (one.source, one.backfill) == (source, backfill)]
+    if others := [one for one in waiting if one.purpose not in purposes]:
+        with BatchLedger(home.batches) as ledger, using_batches(home, STEP_SECONDS):
+            for one in others:
+                ledger.wait(one, set())
 
 
 def refuse_while_awaited(home: Home, source: str, purpose: str = "") -> None:
