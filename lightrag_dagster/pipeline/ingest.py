@@ -35,7 +35,7 @@ class SourceIngestion:
     def read(self) -> list[StageReport]:
         """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld.
 
-        What a model no longer reads, as after a change of the settings, waits for no batch from then on.
+        Readings that no model makes any more, as after a change of the settings, wait for no batch from then on.
         """
         recipes = self.recipes.of_source(self.source)
         by_model = [one for one in readings_of(recipes, self.source) if rules_of(recipes, one) is None]
