@@ -75,14 +75,14 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
         spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
         with suppress(LightRAGError):  # which is the error, or hides it
             spent.cost_usd = Ledger(home.ledger).spent(account)
-        if not as_json:
-            _print_cost(terminal(stderr=True), spent)
-            print_warnings(terminal(stderr=True), spent.warnings)
-        else:
+        if as_json:
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, why) | more)
+        elif isinstance(error, LightRAGError):  # a signal ends it with one line
+            _print_cost(terminal(stderr=True), spent)
+            print_warnings(terminal(stderr=True), spent.warnings)
         raise
     finally:
         models.removeHandler(said)
