@@ -62,11 +62,11 @@ def run_backfill(
     if settings.gold.gate and sources:
         about |= _gate(told, settings, account, as_json, about)
         settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
-    with told_as_json(settings, account, as_json, **about), display(told) as shown:
+    with told_as_json(settings, account, as_json, **about) as said, display(told) as shown:
         wanted = {"backfill": True, "knowledge_base": whole}
         outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
     _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
-    return tell_outcome(console, outcome, as_json, **about)
+    return tell_outcome(console, outcome, as_json, said, **about)
 
 
 def _gate(

@@ -80,6 +80,8 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
         for batch in chosen:
             if await batches.cancel(batch):
                 message = "is being cancelled; the next run stores the answers that it has"
+            elif batch.host != batches.host:
+                message = f"was given up and counts with its worst cost; end it at {batch.host} if it runs there"
             else:
                 message = f"was given up; {batch.host} has no such batch"
             console.print(f"{batch.name[:_SHOWN]} {message}.")

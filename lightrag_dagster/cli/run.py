@@ -1,6 +1,7 @@
 """`run`: ingestion, merge and publication of all that changed."""
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.losses import print_losses
+from lightrag_dagster.cli.losses import print_losses, print_warnings
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
@@ -40,28 +41,51 @@ def run_pipeline(
     settings = load_settings().changed(**overrides)
     settings = settings.retrying_failed() if retry_failed else settings
     account = str(uuid4())
-    with told_as_json(settings, account, as_json), display(terminal(stderr=True) if as_json else console) as shown:
+    shown_on = terminal(stderr=True) if as_json else console
+    with told_as_json(settings, account, as_json) as said, display(shown_on) as shown:
         outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
             outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, account=account), due)
-    return tell_outcome(console, outcome, as_json)
+    return tell_outcome(console, outcome, as_json, said)
+
+
+class _Warned(logging.Handler):
+    """The warnings of some loggers as lines, each once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if (line := record.getMessage()) not in self.lines:
+            self.lines.append(line)
 
 
 @contextmanager
-def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[None]:
-    """Print what ends the block as the outcome of a run too, with what it had spent, if JSON is wanted."""
+def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[list[str]]:
+    """Print what a run had spent if an error ends the block; if JSON is wanted, all of the outcome, with the error.
+
+    The block gets the lines of which models and batches warn meanwhile; they are printed as well then.
+    """
+    models, said = logging.getLogger("lightrag_dagster.models"), _Warned()
+    models.addHandler(said)
     try:
-        yield
+        yield said.lines
     except BaseException as error:  # libraries report a signal in ways of their own
+        spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
+        with suppress(LightRAGError):  # which is the error, or hides it
+            spent.cost_usd = Ledger(home.ledger).spent(account)
         if as_json:
-            spent, home = Outcome(passing=may_pass(error)), Home.of(settings)
-            with suppress(LightRAGError):  # which is the error, or hides it
-                spent.cost_usd = Ledger(home.ledger).spent(account)
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
-            said = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
-            print_json(outcome_facts(spent, said) | more)
+            why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
+            print_json(outcome_facts(spent, why) | more)
+        elif isinstance(error, LightRAGError):  # a signal ends it with one line
+            _print_cost(terminal(stderr=True), spent)
+            print_warnings(terminal(stderr=True), spent.warnings)
         raise
+    finally:
+        models.removeHandler(said)
 
 
 def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:
@@ -87,8 +111,12 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
     }
 
 
-def tell_outcome(console: Console, outcome: Outcome, as_json: bool, **more: object) -> int:
-    """Print the outcome, as JSON with `more`; return the exit code: 0, or 1 if a source or the snapshot is withheld."""
+def tell_outcome(console: Console, outcome: Outcome, as_json: bool, said: Sequence[str], **more: object) -> int:
+    """Print the outcome and what models `said` in warnings, as JSON with `more`.
+
+    Return the exit code: 0, or 1 if a source or the snapshot is withheld.
+    """
+    outcome.warnings = [*outcome.warnings, *(line for line in said if line not in outcome.tidied)]
     if as_json:
         print_json(outcome_facts(outcome) | more)
     else:
@@ -135,10 +163,14 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
             f"Outdated (made by other prompts, models or settings), kept: {', '.join(rows + outcome.outdated_parts)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
-    if outcome.cost_usd:
-        console.print(f"It cost ${outcome.cost_usd:.4f}.")
+    _print_cost(console, outcome)
     unpublished = {*outcome.unpublished, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
+
+
+def _print_cost(console: Console, outcome: Outcome) -> None:
+    if outcome.cost_usd:
+        console.print(f"It cost ${outcome.cost_usd:.4f}.")
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -4,8 +4,8 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
+import re
 import string
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
@@ -25,6 +25,7 @@ MOST_TOKENS = 10**9
 # What OpenAI's chat format adds to the text: for each message its role and two marks, and the beginning of the answer.
 _TOKENS_A_MESSAGE = 4
 _TOKENS_A_REQUEST = 3
+_WHOLE = re.compile(r"([0-9]{1,10})(?:\.0)?")
 _MARKS = (string.digits + string.punctuation).encode()
 
 
@@ -116,7 +117,12 @@ class ChatResponse:
 
 
 def token_count(value: object) -> int:
-    """Return a whole number of tokens up to MOST_TOKENS as it is; 0, as if it was not reported, for anything else."""
+    """Return a whole number of tokens up to MOST_TOKENS; 0, as if it was not reported, for anything else.
+
+    Some gateways write 1500.0 or "1500".
+    """
+    if isinstance(value, str | float) and (written := _WHOLE.fullmatch(str(value))):
+        value = int(written[1])
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
@@ -187,7 +193,6 @@ class Usage:
     cached_input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    failures: dict[str, int] = field(default_factory=dict)
     shortened_texts: int = 0
     refused_texts: int = 0
     cache_write_tokens: int = 0
@@ -211,8 +216,7 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of two steps together."""
-        totals = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "failures"}
-        return Usage(**totals, failures=dict(Counter(self.failures) + Counter(other.failures)))
+        return Usage(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 class CountingEmbedder(Embedder, Protocol):

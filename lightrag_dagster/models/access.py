@@ -3,6 +3,8 @@
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.places import OPENAI, place_of
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.prices import unpriced
 
 
 def prefix_of(settings: LLMSettings | EmbeddingSettings) -> str:
@@ -22,17 +24,16 @@ def without_model(settings: LLMSettings | EmbeddingSettings) -> str | None:
 
 
 def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
-    """Return a line with the next step if an endpoint is asked and a model or a key is missing.
-
-    Raises:
-        ProviderAccessError: an address is not a URL, a key or header cannot be sent, or a cloud's variable is not set.
-    """
+    """Return a line with the next step if an endpoint is asked and a model or a key is missing, or cannot be sent."""
     if (said := without_model(settings)) or settings.provider in ("offline", "local"):
         return said
-    place = place_of(settings)
-    place.sent_headers()
-    if not place.variable or place.key() or not (settings.api_key_env or place.url == OPENAI):
-        return None
+    try:
+        place = place_of(settings)
+        place.sent_headers()
+        if not place.variable or place.key() or not (settings.api_key_env or place.url == OPENAI):
+            return None
+    except ProviderAccessError as error:  # of an address, a key, a header, or a variable of a cloud
+        return str(error)
     other = "name another in api_key_env" if settings.api_key_env else "OPENAI_BASE_URL for another server"
     told = f"{place.variable} is not set (model {settings.model}); set it, or {other}"
     return f"{told}, or {prefix_of(settings)}PROVIDER=offline"
@@ -46,16 +47,11 @@ def require_models(settings: Settings) -> None:
 
 
 def access_warnings(settings: Settings) -> list[str]:
-    """Return a line for each model that a run would ask and cannot."""
-    return list(dict.fromkeys(said for one in _of_a_run(settings) if (said := _warning(one))))
+    """Return a line for each model that a run would ask and cannot, or that no budget bounds though there is one."""
+    said = [missing(one) for one in _of_a_run(settings)]
+    said += map(unpriced, _of_a_run(settings)) if Account.of("", "any", settings.llm).limits else []
+    return list(dict.fromkeys(filter(None, said)))
 
 
 def _of_a_run(settings: Settings) -> tuple[LLMSettings | EmbeddingSettings, ...]:
     return settings.llm.of("extract"), settings.llm.of("summarise"), settings.embedding
-
-
-def _warning(settings: LLMSettings | EmbeddingSettings) -> str | None:
-    try:
-        return missing(settings)
-    except ProviderAccessError as error:
-        return str(error)

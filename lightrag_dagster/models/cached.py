@@ -25,7 +25,7 @@ from lightrag_dagster.core.protocols import (
     Vectors,
     rough_tokens,
 )
-from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
+from lightrag_dagster.errors import StoreError, TransientProviderError
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import FREE, Price
 
@@ -89,7 +89,7 @@ class StoredChatModel:
     async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
         limit = request.max_output_tokens or self._max_output_tokens
         tokens = rough_tokens(request)
-        worst = self._price.of(tokens, limit, cache_write_tokens=tokens)
+        worst = self._price.most(tokens, limit)
         with self._budget.reservation(worst) as reservation:
 
             def pay(attempt: ChatResponse | None) -> None:
@@ -99,14 +99,10 @@ class StoredChatModel:
                 self.usage.add(lost, stored=False)
                 reservation.settle(lost.cost_usd)
 
-            try:
-                with paying(pay, reservation.renew):
-                    response = await self._model.complete(request)
-                if not response.text.strip():
-                    raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
-            except LightRAGError as error:
-                _count_failure(self.usage, error)
-                raise
+            with paying(pay, reservation.renew):
+                response = await self._model.complete(request)
+            if not response.text.strip():
+                raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
             # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*response.billed)
             response = replace(response, cost_usd=reservation.cost)
@@ -231,9 +227,6 @@ class StoredEmbedder:
             try:
                 with paying(pay, reservation.renew):
                     vectors = await embed(list(texts.values()))
-            except LightRAGError as error:
-                _count_failure(self.usage, error)
-                raise
             finally:
                 # Concurrent calls count tokens together: the first to end includes what others have counted by then.
                 cost = self._price.of(self.usage.input_tokens, 0)
@@ -249,8 +242,3 @@ class StoredEmbedder:
         if any(len(vector) != self.dimensions for vector in vectors):
             raise StoreError(f"the vector store holds vectors of {self.identity} with another length; move it away")
         return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), dtype=np.float32)
-
-
-def _count_failure(usage: Usage, error: LightRAGError) -> None:
-    name = type(error).__name__
-    usage.failures[name] = usage.failures.get(name, 0) + 1

@@ -116,7 +116,8 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
             raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
-        raise unusable(target, "it is empty", said)
+        calls = "it calls a tool, and none was offered"
+        raise unusable(target, calls if message.get("tool_calls") else "it is empty", said)
     if reason == "error":
         raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
     return text, reason

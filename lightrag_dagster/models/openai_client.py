@@ -60,7 +60,7 @@ class Endpoint:
             reserve_time=reserve_time,
         )
         self._passed, self._forbidden, self._untold, self._unpaid = False, 0, 0, 0
-        self._key_refused = False
+        self._refused = False
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
@@ -100,6 +100,8 @@ class Endpoint:
                     error = PermanentProviderError(f"{error}; it said so twice")
                 elif failed.is_page and not self._passed:  # something else answers at this address
                     error = ProviderAccessError(str(error))
+                # Then the calls beside it are refused too, and free, unless some call has passed.
+                self._refused |= isinstance(error, ProviderAccessError) and not failed.billed
             finally:
                 self._silence.count(-1)
         raise error
@@ -125,7 +127,7 @@ class Endpoint:
             self._passed, self._forbidden = True, 0
             return answer
         except asyncio.CancelledError:
-            if self._passed or not self._key_refused:
+            if self._passed or not self._refused:
                 bill(None)
             raise
         except TimeoutError:
@@ -133,7 +135,6 @@ class Endpoint:
         except openai.PermissionDeniedError as error:
             failed = explain(error, self.target, *([FORBIDDEN_TEXT] if await self._is_about_text(error) else []))
         except openai.OpenAIError as error:
-            self._key_refused |= isinstance(error, openai.AuthenticationError)  # so the calls beside it are free
             failed = explain(error, self.target)
         raise failed
 

@@ -18,7 +18,7 @@ from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Usage, Vectors, text_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import Attributes, span
-from lightrag_dagster.errors import EmbeddingError, PermanentProviderError
+from lightrag_dagster.errors import EmbeddingError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_answers import Most, read_embeddings
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
@@ -33,8 +33,9 @@ _SHORTENING = re.compile(r"(?:^|/)text-embedding-3-")
 _PROBE = ["text"]
 _LEAST, _MOST_PARTS = 64, 32  # characters of a start that still says something; parts of a text
 _REFUSALS = (PermanentProviderError, EmbeddingError)
-_encodings: dict[str, str] = {}
-"""Server → the encoding it answered in, base64 or float, as this process found out."""
+_MOST_ALIKE = 8  # different texts of which a model may make one vector
+_encodings: dict[tuple[str, str], str] = {}
+"""Server and model → the encoding it answered in, base64 or float, as this process found out."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class OpenAIEmbedder:
 
     Then the request is halved until that text is alone. It is cut shorter, down to some words; a text that is refused
     even so gets the zero vector, which is near nothing. A server that refuses a word as well refuses no text: its error
-    ends the call. If there were just too many texts, fewer are sent from then on.
+    ends the call. So does one vector for many texts. If there were just too many texts, fewer are sent from then on.
     """
 
     def __init__(
@@ -173,19 +174,19 @@ class OpenAIEmbedder:
         return await self._endpoint.call(ask, sum(map(text_tokens, texts)))
 
     async def _ask(self, client: AsyncOpenAI, texts: Sequence[str]) -> Vectors:
-        host = self._endpoint.target.host
-        encoding = _encodings.get(host, "base64")
+        place = self._endpoint.target.host, self._settings.model
+        encoding = _encodings.get(place, "base64")
         try:
             vectors = await self._post(client, texts, encoding)
         except (openai.BadRequestError, openai.UnprocessableEntityError, FailedCallError) as error:
-            if host in _encodings or not getattr(error, "retry", True):
+            if place in _encodings or not getattr(error, "retry", True):
                 raise
             encoding = "float"  # OpenRouter gives none in base64 for some; if something else was wrong, this fails too
             if isinstance(error, FailedCallError) and error.billed:
                 bill(error.billed)
             await afford()
             vectors = await self._post(client, texts, encoding)
-        _encodings[host] = encoding
+        _encodings[place] = encoding
         return vectors
 
     async def _post(self, client: AsyncOpenAI, texts: Sequence[str], encoding: str) -> Vectors:
@@ -204,4 +205,8 @@ class OpenAIEmbedder:
         if len(rows) < len(texts):
             told = f"{who} returned {len(rows)} vectors for {len(texts)} texts; choose another model"
             raise FailedCallError(PermanentProviderError(told), retry=False)
-        return unit_vectors(rows, len(texts), self.dimensions, who)
+        vectors = unit_vectors(rows, len(texts), self.dimensions, who)
+        if len(set(texts)) > _MOST_ALIKE and (vectors == vectors[0]).all():
+            told = f"{who} gave the same vector for {len(texts)} texts; see the server's log, or choose another model"
+            raise ProviderAccessError(told)
+        return vectors

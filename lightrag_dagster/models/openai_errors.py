@@ -3,6 +3,7 @@
 Messages never quote the server: its text may hold the key or a request id.
 """
 
+import math
 import re
 import time
 import tomllib
@@ -81,6 +82,7 @@ _KINDS: dict[str, type[ProviderError]] = {
     "permanent": PermanentProviderError,
     "transient": TransientProviderError,
 }
+_NO_STATUS = "an error in its answer"
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
 _DELAY = re.compile("'retryDelay': '([0-9.]+)s'")  # Google asks to wait in the body alone
 _NO_QUOTES = str.maketrans("", "", "'`")
@@ -143,13 +145,15 @@ def error_inside(body: Any, target: Target) -> FailedCallError | None:
     if not told:
         return None
     code = str(told[0].get("code")) if isinstance(told[0], dict) else ""
-    return explain_told(int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500, told[0], target)
+    if re.fullmatch("[45][0-9][0-9]", code):
+        return explain_told(int(code), told[0], target)
+    return explain_told(500, told[0], target, _NO_STATUS)
 
 
-def explain_told(status: int, details: object, target: Target) -> FailedCallError:
+def explain_told(status: int, details: object, target: Target, said: str = "") -> FailedCallError:
     """Translate an error of which a status and the details arrived in another reply or file."""
     reply = httpx2.Response(status, request=httpx2.Request("POST", "http://reply"))
-    return explain(openai.APIStatusError("", response=reply, body=details), target)
+    return explain(openai.APIStatusError(said, response=reply, body=details), target)
 
 
 def rule_name(error: openai.APIStatusError, target: Target) -> str:
@@ -198,7 +202,8 @@ def _joined(said: object, depth: int = 5) -> str:
 def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:
     asked = _retry_after(error.response.headers, error.body)
     rule = _rule(error, target, *codes, *(["passing_402"] if error.status_code == 402 and asked else []))
-    who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
+    status = _NO_STATUS if error.message == _NO_STATUS else f"HTTP {error.status_code}"
+    who = f"{target.host} ({status}, model {target.model})"
     transient = rule["kind"] == "transient"
     wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
@@ -229,4 +234,4 @@ def _retry_after(headers: httpx2.Headers, body: object) -> float | None:
             wait = parsedate_to_datetime(value).timestamp() - time.time()
     except (ValueError, OverflowError, RecursionError):
         return None
-    return wait if wait > 0 else None
+    return wait if 0 < wait < math.inf else None

@@ -17,7 +17,7 @@ from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
-from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.spending.prices import price_of, unpriced
 from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.home import Home
 
@@ -46,6 +46,7 @@ async def open_chat_model(
 
     _warn_of_lost_stores(home)
     own, ledger, account = settings.of(role), Ledger(home.ledger), account and account.within(home.scope)
+    warn_if_unbounded(own, account)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
         async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
@@ -75,6 +76,7 @@ async def open_embedder(
 
     _warn_of_lost_stores(home)
     usage, ledger, account = Usage(), Ledger(home.ledger), account and account.within(home.scope)
+    warn_if_unbounded(settings, account)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
@@ -88,6 +90,12 @@ def _warn_of_lost_stores(home: Home) -> None:
 
     for line in lost_stores(home):
         _log.warning("%s", line)
+
+
+def warn_if_unbounded(settings: LLMSettings | EmbeddingSettings, account: Account | None) -> None:
+    """Log that the limits of an account do not bound the calls of a model, since its price is not known."""
+    if account and account.limits and (said := unpriced(settings)):
+        _log.warning("%s", said)
 
 
 def _attributes(account: Account | None) -> Attributes:

@@ -260,7 +260,7 @@ class _PendingWork:
         if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
             return False
         if state.problem or not backfill:
-            return bool(state.problem or state.ingest)
+            return bool(state.problem or state.ingest or backfill in state.waiting)
         tables = SourceTables(self._home, candidate=True)
         try:
             return why_ingest(source, tables, self._recipes) is not None or tables.has_candidate(name)

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.batch.ledger import awaits_retries, end_waits, refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source, readings_of, rules_of
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -32,7 +33,14 @@ class SourceIngestion:
     account: Account
 
     def read(self) -> list[StageReport]:
-        """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld."""
+        """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld.
+
+        Readings that no model makes any more, as after a change of the settings, wait for no batch from then on.
+        """
+        recipes = self.recipes.of_source(self.source)
+        by_model = [one for one in readings_of(recipes, self.source) if rules_of(recipes, one) is None]
+        purposes = {one.table if one.of_pass else "" for one in by_model}
+        end_waits(self.tables.home, self.source, purposes, backfill=self.tables.candidate)
         settings = self.recipes.settings
         describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)
         source = source_to_read(settings, self.source)
@@ -56,7 +64,7 @@ class SourceIngestion:
             SettingsError: in real time, while the source waits for batches.
             LightRAGError: as `extract_source`.
         """
-        report = extract_source(self.source, self.tables, self.recipes, self._model(self.account))
+        report = self._ask(EXTRACTION)
         return report if isinstance(report, Waiting) else [report]
 
     def parse(self) -> list[StageReport]:
@@ -73,8 +81,7 @@ class SourceIngestion:
         """
         passes, reports, awaited = self.recipes.passes_to_read(self.source), dict[str, StageReport](), frozenset[str]()
         for one in passes:
-            model = self._model(replace(self.account, purpose=Reading(one).table))
-            found = extract_source(self.source, self.tables, self.recipes, model, Reading(one))
+            found = self._ask(Reading(one))
             if isinstance(found, Waiting):
                 awaited |= found.batches
             else:
@@ -89,16 +96,29 @@ class SourceIngestion:
         passes = self.recipes.passes_to_read(self.source)
         return [one for each in passes for one in parse_pass(self.source, self.tables, self.recipes, each)[0]]
 
-    def _model(self, account: Account) -> OpenModel:
-        """Return a function that opens the model on an account, in the mode of `llm.mode`, here or in a worker."""
-        llm, home = self.recipes.settings.llm, self.tables.home
-        if not llm.by_batch:
-            if llm.provider != "offline":
-                refuse_while_awaited(home, self.source, account.purpose)
-            return partial(open_chat_model, llm, home, "extract", account)
-        from lightrag_dagster.models.batch.model import open_batched_chat_model
+    def _ask(self, reading: Reading) -> StageReport | Waiting:
+        """Make a reading with the model in the mode of `llm.mode`, here or in workers; raises as `extract`.
 
-        return partial(open_batched_chat_model, llm, home, account, backfill=self.tables.candidate)
+        By batch, what had failed for good is asked about again as long as an answer about some of it is awaited.
+        """
+        llm, home, recipes = self.recipes.settings.llm, self.tables.home, self.recipes
+        account = replace(self.account, purpose=reading.table if reading.of_pass else "")
+        if llm.by_batch:
+            from lightrag_dagster.models.batch.model import open_batched_chat_model
+
+            backfill = self.tables.candidate
+            if awaits_retries(home, self.source, account.purpose, backfill=backfill):
+                recipes = replace(recipes, settings=recipes.settings.retrying_failed())
+            how = {"backfill": backfill, "retries": recipes.settings.retries_failed}
+            model: OpenModel = partial(open_batched_chat_model, llm, home, account, **how)
+        else:
+            if llm.provider != "offline" and home.may_have_batches:
+                from lightrag_dagster.models.batch.waiting import collect_batches
+
+                run_sync(collect_batches(llm, home))  # also of cancelled ones, since they are paid for
+                refuse_while_awaited(home, self.source, account.purpose)
+            model = partial(open_chat_model, llm, home, "extract", account)
+        return extract_source(self.source, self.tables, recipes, model, reading)
 
 
 def source_to_read(settings: Settings, name: str) -> Source:

@@ -5,6 +5,7 @@ Decided from the files of each source and from records in the home, never from D
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -54,8 +55,8 @@ _NO_PASSES = PassStates()
 class SourceState:
     """Pending work of one source.
 
-    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
-    for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
+    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has True if a
+    backfill waits for batches, False if another extraction does. `rejected` is why its
     files were not taken, its tables may not be merged, or it is still published although it is gone; `accept` whether
     they may although they are not accepted yet. `documents` and `chunks` are rows by status, `outdated` rows of another
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
@@ -68,7 +69,7 @@ class SourceState:
     source: str
     ingest: str | None = None
     problem: str | None = None
-    waiting: Mapping[bool, str] = field(default_factory=dict)
+    waiting: AbstractSet[bool] = frozenset()
     rejected: str | None = None
     accept: bool = False
     merged: bool = False
@@ -237,11 +238,11 @@ def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged.
     """
-    sources, waiting = situation.sources, _waiting(situation.settings, situation.home)
+    sources, waiting = situation.sources, sources_that_wait(situation.settings.llm, situation.home)
     stopped = _stopped_backfills(situation.home)
 
     def look_at(name: str) -> SourceState:
-        return source_state(sources[name], situation, waiting.get(name, {}), stopped.get(name))
+        return source_state(sources[name], situation, waiting.get(name, set()), stopped.get(name))
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
@@ -261,7 +262,7 @@ def note_looks(home: Home, states: Iterable[SourceState], *, published: bool = F
 
 
 def source_state(
-    source: Source, situation: Situation, waiting: Mapping[bool, str], stopped: str | None = None
+    source: Source, situation: Situation, waiting: AbstractSet[bool], stopped: str | None = None
 ) -> SourceState:
     """Return the pending work of one source, a backfill of which an error may have `stopped`; raises StoreError."""
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
@@ -310,8 +311,8 @@ def source_state(
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
-    For the candidate tables of a backfill, rows of another recipe are a reason too, and so is a source of which an
-    ordinary run reads only what changed, or may not see a change: a backfill reads all of it.
+    Batches that it waits for are a reason. For the candidate tables of a backfill, rows of another recipe are one too,
+    and so is a source of which an ordinary run reads only what changed, or may not see a change: a backfill reads all.
 
     Raises:
         SourceError: the source cannot be listed.
@@ -319,6 +320,8 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     """
     if tables.candidate and isinstance(source.origin, Incremental | Web) and not tables.has_candidate(source.name):
         return "raw_documents, a backfill reads all of it"
+    if tables.candidate in sources_that_wait(recipes.settings.llm, tables.home).get(source.name, ()):
+        return "extractions, answers are awaited"
     return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 
@@ -349,12 +352,3 @@ def accept_pending(settings: Settings) -> None:
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
             for one in passes:
                 accept_pass(situation.home, name, one, Bounds.of(settings))
-
-
-def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:
-    """Return source → whether its backfill waits for batches, or its ordinary ingestion, → the run that pays."""
-    waiting: dict[str, dict[bool, str]] = {}
-    for backfill in (False, True):
-        for source, one in sources_that_wait(settings.llm, home, backfill=backfill).items():
-            waiting.setdefault(source, {})[backfill] = one.run
-    return waiting

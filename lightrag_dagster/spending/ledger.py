@@ -59,6 +59,8 @@ class Ledger:
     def add(self, entry: Entry, receipt: str | None = None, reserved: str = "") -> None:
         """Append an entry, unless it counts no call or the same receipt was entered before.
 
+        Its day is that on which money was last set aside for a call, which may be long before a service closes a model.
+
         Args:
             entry: A step's calls.
             receipt: Unique name of the entry; a second entry with it is left out.
@@ -72,7 +74,9 @@ class Ledger:
                 statement = database.insert(RECEIPTS).on_conflict_do_nothing()
                 new = bool(connection.execute(statement, {"receipt": receipt}, execution_options=_COUNTED).rowcount)
             if new and (entry.calls or entry.stored):
-                connection.execute(insert(LEDGER), asdict(entry) | {"day": _today()})
+                of_calls = (RESERVED.c.name == reserved) & (RESERVED.c.alive_until > 0)
+                day = func.coalesce(select(RESERVED.c.day).where(of_calls).scalar_subquery(), _today())
+                connection.execute(insert(LEDGER).values(asdict(entry) | {"day": day}))
             if reserved:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
@@ -169,11 +173,6 @@ class Ledger:
         """Reduce the money set aside for an opened model by that of an ended call, or of none."""
         with self._begin() as (_, connection):
             connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
-
-    def release(self, name: str) -> None:
-        """Remove the money set aside for a batch."""
-        with self._begin() as (_, connection):
-            connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
 
     def release_other_batches(self, names: Set[str]) -> None:
         """Remove the money set aside for batches with other names than these."""

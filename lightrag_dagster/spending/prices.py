@@ -39,6 +39,10 @@ class Price(NamedTuple):
         dollars = (input_tokens - cached_input_tokens - cache_write_tokens) * self.input + output_tokens * self.output
         return (dollars + cached_input_tokens * self.cached_input + cache_write_tokens * write) / _MILLION
 
+    def most(self, input_tokens: float, output_tokens: float) -> float:
+        """Return the most that a call can cost, whether its input is written to a cache or not. US dollars."""
+        return max(self.of(input_tokens, output_tokens, 0, written) for written in (0, input_tokens))
+
     @property
     def by_batch(self) -> "Price":
         """The usual price by a Batch API."""
@@ -73,6 +77,15 @@ def price_of(settings: LLMSettings | EmbeddingSettings, *, batch: bool = False) 
     context = {"processing": "batch"} if batch else {"service_tier": str(tier)} if tier else {}
     vendor = _VENDORS.get(settings.provider, "openai")
     return _published(bare, vendor, context) or _published(family(model), vendor, context) or UNKNOWN
+
+
+def unpriced(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if the price of a model is not known, so that no limit bounds its calls."""
+    if price_of(settings).known:
+        return None
+    section = "llm" if isinstance(settings, LLMSettings) else "embedding"
+    told = f"the price of model {settings.model} is not known, so that its calls count as nothing"
+    return f"{told} and no budget bounds them; set {section}.prices"
 
 
 def family(model: str) -> str:

@@ -7,12 +7,13 @@ import pytest
 import yaml
 
 from lightrag_dagster.models.batch import waiting
+from lightrag_dagster.models.openai_client import warn_of_estimate
 from tests.cli.test_cli import command
-from tests.loopback import Loopback
+from tests.loopback import Answer, Loopback, Reply
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, object]] = {
     "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
     "extraction": {"gleaning": 0},
 }
@@ -83,3 +84,56 @@ def test_waiting_for_one_source_does_not_hide_that_another_is_withheld(
     assert (code, errors) == (1, "")
     assert "scans is withheld" in output
     assert "Published" in output
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_warnings_about_money_are_among_the_last_lines_of_a_run(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    loopback: Loopback,
+    as_json: bool,
+) -> None:
+    """Also of batches that are collected while the run waits for others."""
+    loopback.chat = offline_answer
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    assert batch.output
+    line = json.loads(loopback.batches.files[batch.output].splitlines()[0])
+    loopback.batches.files[batch.output] += json.dumps(line | {"custom_id": "f" * 32}).encode()
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait", *(["--json"] if as_json else []))
+
+    told = "batch batch_0 has 1 answers under ids of no request of it; they are neither stored nor booked"
+    assert (code, errors) == (0, "")
+    assert told in json.loads(output)["warnings"] if as_json else f"warning: {told}\n" in output
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_warnings_of_a_run_that_an_error_ends_are_told(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    loopback: Loopback,
+    as_json: bool,
+) -> None:
+    warn_of_estimate.cache_clear()
+    loopback.chat = lambda body: Answer(offline_answer(body), usage={})
+    loopback.fault = lambda received: Reply.error(401) if "input" in received.body else None
+    llm = SETTINGS["llm"] | {"mode": "realtime"}
+    embedding = {"provider": "openai", "dimensions": 8}
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS | {"llm": llm, "embedding": embedding}))
+
+    code, output, errors = command(capfd, monkeypatch, "run", *(["--json"] if as_json else []))
+
+    told = f"model gpt-4o-mini at {loopback.host} does not report the tokens of its answers; they are estimated"
+    said = "\n".join(json.loads(output)["warnings"]) if as_json else errors
+    assert (code, said.count(told)) == (2, 1)
+    assert json.loads(output)["cost_usd"] > 0 if as_json else "It cost $0." in errors

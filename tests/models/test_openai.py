@@ -154,6 +154,13 @@ STATUS_ERRORS: list[tuple[Reply, type[ProviderError], str]] = [
     (Reply(500, b"<html>", {"content-type": "text/html"}), TransientProviderError, "HTTP 500"),
     (Reply.html("application/json"), ProviderAccessError, "not JSON that can be read; check OPENAI_BASE_URL"),
     (Reply.html("text/html"), ProviderAccessError, "not JSON that can be read"),
+    (Reply(body={"error": "boom"}), TransientProviderError, r"failure of 127.* \(an error in its answer, model m1\)"),
+    (Reply(body={"error": {"code": 503}}), TransientProviderError, "HTTP 503"),
+    (
+        Reply(body={"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{"id": "call_1"}]}}]}),
+        TransientProviderError,
+        "it calls a tool, and none was offered",
+    ),
     (Reply(body={}), TransientProviderError, "not shaped"),
     (Reply(body=[]), TransientProviderError, "not shaped"),
     (Reply(body={"choices": []}), TransientProviderError, "not shaped"),
@@ -228,6 +235,7 @@ AGAIN = {"retry_after_ms": "10"}
     "replies",
     [
         [Reply.error(429, **AGAIN), Reply.error(503, **AGAIN)],
+        [Reply.error(429, retry_after_ms="inf"), Reply.error(429, retry_after_ms="nan")],
         [Reply.html("text/html")],
         [Reply.broken()],
     ],
@@ -308,11 +316,22 @@ def test_a_wait_that_is_too_long_ends_the_run(loopback: Loopback) -> None:
     assert len(loopback.requests) == 1
 
 
-@pytest.mark.parametrize(("status", "bills"), [(401, []), (500, [None])])
-def test_calls_given_up_beside_one_whose_key_was_refused_are_free(
-    loopback: Loopback, status: int, bills: list[None]
+@pytest.mark.parametrize(
+    ("reply", "bills"),
+    [
+        (Reply.error(401), []),
+        (Reply.error(402), []),
+        (Reply.error(404, "model_not_found"), []),
+        (Reply.error(429, "insufficient_quota"), []),
+        (Reply.html("text/html"), []),
+        (Reply.error(400), [None]),
+        (Reply.error(500), [None]),
+    ],
+)
+def test_calls_given_up_beside_one_that_shows_that_none_can_pass_are_free(
+    loopback: Loopback, reply: Reply, bills: list[None]
 ) -> None:
-    loopback.script.extend([replace(Reply.error(status), delay=0.2), Reply(delay=0.8)])
+    loopback.script.extend([replace(reply, delay=0.2), Reply(delay=0.8)])
     billed: list[ChatResponse | None] = []
 
     async def afford() -> None:
@@ -634,3 +653,25 @@ def test_a_fault_of_our_own_in_a_call_is_not_told_as_an_answer(loopback: Loopbac
     with pytest.raises(ValueError, match="not JSON compliant"):
         chat(extra_body={"top_p": float("nan")}, max_retries=0)
     assert loopback.requests == []
+
+
+@pytest.mark.parametrize("number", [8, 9])
+def test_one_vector_for_many_texts_is_an_error(loopback: Loopback, number: int) -> None:
+    """As of a server that mixes up what it embeds together: every text would be as near to a question as any other."""
+    loopback.embed = lambda text, dimensions: [1.0] * dimensions
+    texts = [f"text {at}" for at in range(number)]
+    if number == 8:  # as few may differ in what a model does not read
+        assert embed(texts).shape == (8, 8)
+        return
+    with pytest.raises(ProviderAccessError, match="gave the same vector for 9 texts; see the server's log"):
+        embed(texts)
+    assert len(loopback.requests) == 1
+    assert embed(["text"] * 9).shape == (9, 8)
+
+
+def test_each_model_of_a_server_has_the_encoding_that_it_takes(loopback: Loopback) -> None:
+    """OpenRouter gives no vector in base64 for some."""
+    embed(["text"], model="one")
+    loopback.base64 = "refused"
+    assert embed(["text"], model="other").shape == (1, 8)
+    assert [one.body["encoding_format"] for one in loopback.requests] == ["base64", "base64", "float"]

@@ -70,6 +70,15 @@ def test_a_count_that_is_none_is_estimated(loopback: Loopback, settings: Setting
     assert Ledger(Home.of(settings).ledger).spent("run") == INPUT + 3.0
 
 
+@pytest.mark.parametrize("count", [float, str])
+def test_a_count_may_be_written_as_a_text_or_with_a_point(
+    loopback: Loopback, settings: Settings, count: type[float | str]
+) -> None:
+    usage = {"prompt_tokens": count(15), "completion_tokens": count(3)}
+    loopback.chat = lambda body: Answer("Hello", usage=usage)
+    assert bought(settings) == ChatResponse("Hello", "stop", 15, 3, 0, 18.0)
+
+
 @pytest.mark.parametrize("usage", [{"completion_tokens": 40_000}, {"completion_tokens": 3, "total_tokens": 900_000}])
 def test_more_output_than_a_call_can_have_is_not_believed(
     loopback: Loopback, settings: Settings, usage: dict[str, int]

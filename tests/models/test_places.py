@@ -146,3 +146,14 @@ def test_a_key_in_place_of_its_variable_is_refused_unseen(key: str) -> None:
         with pytest.raises(ValidationError, match="name an environment variable in capitals") as raised:
             LLMSettings.model_validate(values)
         assert key not in str(raised.value.errors(include_input=False))
+
+
+@pytest.mark.usefixtures("loopback")
+@pytest.mark.parametrize("limit", ["max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_month_usd"])
+def test_a_budget_that_does_not_bound_a_model_is_told_before_a_run(limit: str) -> None:
+    settings = Settings(llm=LLM.model_copy(update={"model": "mine"}))
+    assert access_warnings(settings) == []
+    (line,) = access_warnings(settings.changed(llm={limit: 5.0}))
+    assert line.startswith("the price of model mine is not known")
+    priced = {limit: 5.0, "prices": {"mine": {"input": 0}}}
+    assert access_warnings(settings.changed(llm=priced)) == []

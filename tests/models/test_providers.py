@@ -69,6 +69,30 @@ def test_the_first_model_after_the_loss_of_a_store_says_so(
     assert "put it back from a backup" in line
 
 
+@pytest.mark.parametrize(("limit", "model", "told"), [(5.0, "m1", True), (None, "m1", False), (5.0, "gpt-4o", False)])
+@pytest.mark.parametrize("embeds", [False, True])
+def test_a_limit_that_bounds_nothing_since_no_price_is_known_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, limit: float | None, model: str, told: bool, embeds: bool
+) -> None:
+    """Calls of such a model count as nothing, so that a run could spend any sum in silence."""
+    account, home = Account("run", max_cost_usd=limit), Home(tmp_path)
+    chosen = {"model": "text-embedding-3-small" if embeds and not told and limit else model}
+    opened = (
+        open_embedder(EMBEDDING.model_copy(update=chosen), home, account)
+        if embeds
+        else open_chat_model(LLM.model_copy(update=chosen), home, "extract", account)
+    )
+
+    async def run() -> None:
+        async with opened:
+            pass
+
+    asyncio.run(run())
+    section = "embedding" if embeds else "llm"
+    line = f"the price of model {model} is not known, so that its calls count as nothing and no budget bounds them"
+    assert caplog.messages == ([f"{line}; set {section}.prices"] if told else [])
+
+
 def test_a_second_run_needs_neither_calls_nor_key_nor_server(
     any_home: Home, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +130,7 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
     with pytest.raises(BudgetExceededError, match="a day is used up"):
         asyncio.run(ask("1"))
     assert loopback.requests == []
-    ledger.release("a process of another run")
+    ledger.release_other_batches(set())
     asyncio.run(ask("2"))
     assert len(loopback.requests) == 1
     assert ledger.spent("2") > 0

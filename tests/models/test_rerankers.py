@@ -119,6 +119,12 @@ def test_what_will_not_pass(endpoint: Endpoint, reply: Response, error: type[Exc
     assert len(endpoint.received) == 1
 
 
+def test_where_no_variable_has_the_key_a_refusal_names_the_setting(endpoint: Endpoint) -> None:
+    endpoint.replies = [JSONResponse({}, 401)]
+    with pytest.raises(ProviderAccessError, match=r"refuses the key; set rerank\.api_key_env$"):
+        rerank(RerankSettings(provider="cohere", base_url=endpoint.url, model="m"))
+
+
 def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerankers, "_ATTEMPTS", 1)
     settings = RerankSettings(provider="http", base_url=f"http://127.0.0.1:{unused_port()}")

@@ -20,6 +20,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import waiting_for_locks
 from tests.loopback import Loopback, Reply
+from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, run, write_source
 
@@ -179,6 +180,23 @@ def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: S
     loopback.fault = lambda received: None
     assert run(asking).rejected["letters"] == refused
     assert run(asking.retrying_failed()).rejected == {}
+
+
+@pytest.mark.long
+def test_a_plain_run_collects_what_another_one_retried_by_batch(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat = offline_answer
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}
+    asking = load_settings(home=settings.home, sources=settings.sources, llm=llm, extraction={"gleaning": 0})
+    write_source(asking, "notes", {"river.md": RIVER})
+    fates = [Fate(failed={0: (400, "content_filter")})]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    assert run(asking).waiting == ["notes"]
+    assert "content filter" in run(asking).rejected["notes"]
+    assert run(asking).ingested == []
+    assert run(asking.retrying_failed()).waiting == ["notes"]
+    mended = run(asking)
+    assert (mended.ingested, mended.waiting, mended.rejected) == (["notes"], [], {})
+    assert mended.published is not None
 
 
 @pytest.mark.long

@@ -153,7 +153,7 @@ def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, bac
     with pytest.raises(StoreError, match=r"home is not empty; nothing was changed"):
         restore(backup, Home.of(original), 0)
     home = Home.of(empty)
-    Ledger(home.ledger).release("nothing")
+    Ledger(home.ledger).release_other_batches(set())
     restore(backup, home, 0)
     shutil.rmtree(home.root / "tables")
     with pytest.raises(StoreError, match="is not empty"):

@@ -70,7 +70,7 @@ def rows(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def outdated(settings: Settings) -> int:
-    state = source_state(find_source(settings, "notes"), Situation.looking(settings), {})
+    state = source_state(find_source(settings, "notes"), Situation.looking(settings), set())
     return state.outdated.get("raw_documents", 0)
 
 

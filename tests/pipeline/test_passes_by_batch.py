@@ -129,6 +129,10 @@ def test_requests_that_a_batch_refuses_for_good_are_not_asked_again_by_the_next_
 
 @pytest.mark.long
 def test_real_time_is_refused_for_the_pass_that_waits_alone(batched: Settings, loopback: Loopback) -> None:
+    def fate(batch: SubmittedBatch) -> Fate:
+        return Fate(looks=0 if asked_of(batch.lines[0]["body"]) == "extract" else 3)
+
+    loopback.batches.spoil = fate
     assert ingest(batched) == "extractions"
     assert ingest(batched) == "readings"
     at_once = batched.changed(llm={"mode": "realtime"})
@@ -138,6 +142,9 @@ def test_real_time_is_refused_for_the_pass_that_waits_alone(batched: Settings, l
     source.extract()
     with pytest.raises(SettingsError, match="waits for batches, and real time would pay"):
         source.read_passes()
+    source.extract()
+    assert not isinstance(source.read_passes(), Waiting)  # the batches have ended
+    assert not [one for one in loopback.requests if one.path.endswith("/chat/completions")]
 
 
 def test_a_budget_ends_a_pass_after_the_first_reading_was_accepted(batched: Settings, tmp_path: Path) -> None:
@@ -151,3 +158,12 @@ def test_a_budget_ends_a_pass_after_the_first_reading_was_accepted(batched: Sett
     assert record is not None
     assert record.passes == {}
     assert ingest(batched.changed(llm={"mode": "realtime"})) is None
+
+
+def test_a_pass_that_is_taken_away_waits_for_no_batch(batched: Settings, tmp_path: Path) -> None:
+    assert [ingest(batched) for _ in range(2)] == ["extractions", "readings"]
+    left = with_passes(batched, tmp_path / "left", works=WORKS)
+    with BatchLedger(Home.of(batched).batches) as ledger:
+        assert [one.purpose for one in ledger.waiting()] == ["readings@events", "readings@works"]
+        assert ingest(left) is None
+        assert ledger.waiting() == []

@@ -1,5 +1,6 @@
 """Rows of answers that cannot be used: in a home of before they were counted, in new answers, in a backfill."""
 
+import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,12 +8,17 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.models.batch.batches import open_batches
+from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline import recipes as recipe_module
-from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
+from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.stages.extraction import records
 from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.extraction.rejections import NO_END
@@ -20,7 +26,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.loopback import Answer, Loopback
+from tests.loopback import Answer, Loopback, Reply
+from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 from tests.pipeline.test_ingest import asked, ingest, ingest_all
 from tests.pipeline.test_passes_by_batch import ingest as by_steps
@@ -190,6 +197,59 @@ def test_by_batch_no_stored_answer_is_passed_over(settings: Settings, loopback: 
     assert ingest_all(settings, "notes").accepted
     assert by_steps(settings.changed(llm={"mode": "batch"}).retrying_failed()) is None
     assert loopback.batches.batches == {}
+
+
+def test_an_answer_to_what_a_run_retried_by_batch_is_collected_by_any_later_run(
+    settings: Settings, loopback: Loopback
+) -> None:
+    write_source(settings, "notes", NOTES)
+    loopback.fault = lambda received: Reply.error(400) if FLOOD in str(received.body) else None
+    ingest_all(settings, "notes")
+    loopback.fault = lambda received: None
+    by_batch, tables = settings.changed(llm={"mode": "batch"}), SourceTables(Home(settings.home))
+    assert by_steps(by_batch) is None
+    loopback.batches.spoil = lambda batch: Fate(looks=1)
+    assert by_steps(by_batch.retrying_failed()) == "extractions"
+    (source,) = chosen_sources(settings, [])
+    assert why_ingest(source, tables, Recipes.of(by_batch)) == "extractions, answers are awaited"
+    assert [by_steps(by_batch) for _ in range(2)] == ["extractions", None]
+    assert tables.read("extractions", "notes")["status"].to_pylist() == ["ok", "ok"]
+    assert len(loopback.batches.asked()) == 1
+    assert why_ingest(source, tables, Recipes.of(by_batch)) is None
+    assert sources_that_wait(by_batch.llm, Home(settings.home)) == {}
+
+
+def test_a_source_that_is_read_by_rules_now_waits_for_no_batch(settings: Settings, loopback: Loopback) -> None:
+    """Else each run would say that it waits, and `run --wait` never end."""
+    write_source(settings, "notes", NOTES)
+    by_batch, home = settings.changed(llm={"mode": "batch"}), Home(settings.home)
+    assert by_steps(by_batch) == "extractions"
+    by_rules = by_batch.changed(extraction={"method": "mentions"})
+    assert sources_that_wait(by_rules.llm, home) == {"notes": {False}}
+    assert by_steps(by_rules) is None
+    assert sources_that_wait(by_rules.llm, home) == {}
+
+
+def test_answers_of_a_batch_that_was_cancelled_for_real_time_are_not_bought_again(
+    settings: Settings, loopback: Loopback
+) -> None:
+    write_source(settings, "notes", NOTES)
+    by_batch, home = settings.changed(llm={"mode": "batch"}), Home(settings.home)
+    loopback.batches.spoil = lambda batch: Fate(looks=100, answered=0.5)
+    assert by_steps(by_batch) == "extractions"
+
+    async def cancel() -> None:
+        async with open_batches(by_batch.llm, home) as batches:
+            assert [await batches.cancel(batch) for batch in batches.ledger.batches()] == [True]
+
+    asyncio.run(cancel())
+    loopback.requests.clear()
+    assert by_steps(settings) is None
+    assert asked(loopback) == 1
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 2
+    assert Ledger(home.ledger).limits(Account("", "notes", None, 1.0))[0].spent == pytest.approx(
+        Ledger(home.ledger).by_purpose()["extract"].cost_usd
+    )
 
 
 def test_retrying_buys_another_answer_with_more_room(settings: Settings, loopback: Loopback) -> None:

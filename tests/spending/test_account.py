@@ -18,5 +18,5 @@ def test_what_belongs_to_no_source_has_no_limit_of_one() -> None:
 
 
 def test_an_entry_holds_the_usage_of_a_step() -> None:
-    usage = Usage(1, 2, 3, 4, 5, 6.0, {"OutputLimitError": 7}, 8)
+    usage = Usage(1, 2, 3, 4, 5, 6.0, 7, 8)
     assert Account("run", "notes").entry("embed", "m", usage) == Entry("run", "embed", "notes", "m", 1, 2, 3, 4, 5, 6.0)

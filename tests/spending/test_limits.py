@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -98,6 +98,22 @@ def test_the_limit_of_a_month_is_of_one_source_and_ends_with_the_month(
         spend(one("3"), ledger, 0.75)
 
 
+def test_a_step_counts_on_the_day_of_its_last_call(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service keeps a model open until someone asks on a later day, whose limit that must not use up."""
+    now = [1000.0 * DAY]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    ledger, caller = Ledger(address), account("serve token", "@partners")
+    name = spend(caller, ledger, 0.9)
+    now[0] += 31 * DAY
+    enter(caller, ledger, 0.9, name)
+    assert [limit.spent for limit in ledger.limits(caller)] == [0.0, 0.0]
+    assert ledger.entries()["date"].to_pylist() == [date(1972, 9, 27)]
+    ledger.reserve("batch", caller, 0.5)
+    now[0] += DAY
+    enter(caller, ledger, 0.5, "batch")
+    assert [limit.spent for limit in ledger.limits(caller)] == [0.5, 0.5]
+
+
 def test_a_refused_call_sets_nothing_aside_and_a_failed_one_costs_nothing(address: Address) -> None:
     ledger, one = Ledger(address), account("1")
     with pytest.raises(BudgetExceededError):
@@ -182,7 +198,7 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
         ledger.reserve(batch, Account("1", "river"), 0.4)
     ledger.add(one.entry("extract", "m", Usage(calls=1, cost_usd=0.1)), receipt="first", reserved="first")
     assert ledger.limits(one)[1].spent == pytest.approx(0.5)
-    ledger.release("second")
+    ledger.release_other_batches({"first"})
     assert ledger.limits(one)[1].spent == pytest.approx(0.1)
 
 

@@ -84,5 +84,7 @@ def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -
 
 def test_cached_and_written_tokens_are_among_the_input_tokens() -> None:
     with_writes = Price(2.0, 0.5, 8.0, cache_write=2.5)
+    assert with_writes.most(1_000_000, 1_000_000) == 10.5
+    assert with_writes._replace(cache_write=0.0).most(1_000_000, 1_000_000) == 10.0
     assert with_writes.of(1_000_000, 500_000, 400_000, 200_000) == pytest.approx(0.8 + 0.2 + 0.5 + 4.0)
     assert Price(2.0, 0.5, 8.0).of(1_000_000, 500_000, 400_000) == pytest.approx(1.2 + 0.2 + 4.0)

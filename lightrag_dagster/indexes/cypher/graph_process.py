@@ -28,7 +28,7 @@ def serve(channel: Channel, arguments: list[str]) -> None:
         with ExitStack() as stack:
             try:
                 os.chdir(Path(path).parent)
-                stack.callback(os.chdir, "/")  # a folder that is removed would hold its disk as long as the process waits
+                stack.callback(os.chdir, "/")  # waiting in a removed folder would hold its disk
                 connection = stack.enter_context(connected(path, pool, read_only=False))
             except (RuntimeError, OSError) as error:
                 channel.send(one_line(error).encode("utf-8", "replace"))

@@ -23,6 +23,7 @@ from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARE
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import Most
+from lightrag_dagster.models.openai_client import warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
@@ -112,7 +113,8 @@ class Batches:
     async def cancel(self, batch: Batch) -> bool:
         """Cancel an open batch; return True if the provider still has to end it.
 
-        Extractions no longer wait for it. Its answers so far are stored once it has ended.
+        Extractions no longer wait for it. Its answers so far are stored once it has ended. One that was submitted to
+        another host cannot be ended there, and counts with the most that it can cost.
         """
         if batch.state == PREPARED and batch.submitted_at is not None:
             batch = await self._provider.find(batch) or batch
@@ -121,9 +123,10 @@ class Batches:
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
+        if batch.host != self.host and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
+            self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
+            values["cost_usd"] = batch.worst_usd
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
-        if not known:
-            Ledger(self.home.ledger).release(batch.name)
         self.remove_files()
         return known
 
@@ -151,8 +154,9 @@ class Batches:
 
     async def _collect(self, batch: Batch) -> ProviderAccessError | None:
         """Collect one batch, and return the error that a person must act on."""
-        asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
-        found = await self._read_answers(batch, price_of(asked, batch=True))
+        # The settings may name another model by now, and no longer a price that was set by hand.
+        price = price_of(self.settings.model_copy(update={"model": batch.model}), batch=True)
+        found = await self._read_answers(batch, price if price.known else batch.price)
         if found.others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, found.others)
@@ -162,12 +166,17 @@ class Batches:
                 "%d answers of batch %s are gone from %s; they count with the most they can cost, and are asked again"
             )
             _log.warning(told, deleted, batch.batch_id, batch.host)
-        # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
-        account = Account(batch.run, batch.source, purpose=batch.purpose)
-        entry = account.entry("extract", openai_chat_identity(asked), found.usage)
-        Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
+        self._book(batch, found.usage)
         collected = batch.model_copy(update={"finished": len(found.answered), "cost_usd": found.usage.cost_usd})
         return self._settle_unanswered(collected, found.answered, found.failures)
+
+    def _book(self, batch: Batch, usage: Usage) -> None:
+        """Enter the calls of a batch in the ledger, once: a process may be killed before the batch is saved."""
+        asked = self.settings.model_copy(update={"model": batch.model})
+        entry = Account(batch.run, batch.source, purpose=batch.purpose).entry(
+            "extract", openai_chat_identity(asked), usage
+        )
+        Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
 
     async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
         """Store the answers in the result files of a batch, and return what the files hold."""
@@ -189,6 +198,8 @@ class Batches:
                     found.failures[key] = outcome.error
                 elif key not in found.answered:
                     found.answered.add(key)
+                    if not (outcome.input_tokens and outcome.output_tokens):
+                        warn_of_estimate(replace(self._provider.target, model=batch.model))
                     answers[key] = _priced(outcome, estimate, limit(key), price)
                     found.usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
@@ -206,7 +217,8 @@ class Batches:
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
-                found = await self._provider.download(file_id, path)
+                of_answers = file_id == batch.output_file_id
+                found = await self._provider.download(file_id, path, of_answers=of_answers)
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error

@@ -21,9 +21,12 @@ from lightrag_dagster.errors import (
     TransientProviderError,
 )
 from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.spending.prices import UNKNOWN, Price
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import using_batches
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 PREPARED, UNDER_WAY, ENDED, COLLECTED = "prepared", "under way", "ended", "collected"
 OPEN = (PREPARED, UNDER_WAY, ENDED)
@@ -45,27 +48,29 @@ _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProv
 class WaitingExtraction(NamedTuple):
     """An extraction of a source, in a backfill or not, that waits for batches; and the run that pays for it.
 
-    `purpose` is the table of a pass, if it is one that waits; the extraction itself does not wait for that.
+    `purpose` is the table of a pass, if it is one that waits; the extraction itself does not wait for that. One that
+    `retries` asks also about what failed for good; each later run of it does, until it has all its answers.
     """
 
     source: str
     backfill: bool
     run: str
     purpose: str = ""
+    retries: bool = False
 
     def is_of(self, other: "WaitingExtraction") -> bool:
         """Say whether both are the same, on any account."""
-        return self._replace(run=other.run) == other
+        return self._replace(run=other.run, retries=other.retries) == other
 
 
 class Batch(BaseModel):
     """One batch: `name` is ours, `batch_id` the provider's. `run` pays for it. Times are Unix seconds.
 
-    `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost. `submitted_at`
-    is from before the last call that creates it. The provider last reported `status`, `finished` (requests done),
-    `answered` (those of them with an answer; None: unknown) and `problem` (an error code). `waiting`: the extractions
-    that wait for it, of its source and of others with the same chunks. `unanswered`: the requests that it left without
-    an answer, with kind and message of the error.
+    `tokens` is about its input, `worst_usd` the most it can cost, `cost_usd` what its answers did cost, `price` that of
+    its model when it was prepared. `submitted_at` is from before the last call that creates it. The provider last
+    reported `status`, `finished` (requests done), `answered` (those of them with an answer; None: unknown) and
+    `problem` (an error code). `waiting`: the extractions that wait for it, of its source and of others with the same
+    chunks. `unanswered`: the requests that it left without an answer, with kind and message of the error.
     """
 
     name: str = Field(default_factory=lambda: uuid4().hex)
@@ -77,6 +82,7 @@ class Batch(BaseModel):
     requests: int = 0
     tokens: int = 0
     worst_usd: float = 0.0
+    price: Price = UNKNOWN
     prepared_at: float = Field(default_factory=time.time)
     state: str = PREPARED
     submitted_at: float | None = None
@@ -121,10 +127,13 @@ class BatchLedger(Database):
 
     def replace(self, old: Batch, new: Batch) -> None:
         """Replace a batch, unless another process has changed it since it was read."""
-        unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == old.model_dump_json())
         values = {"state": new.state, "document": new.model_dump_json()}
         with self.begin() as connection:
-            connection.execute(update(BATCHES).where(unchanged).values(values))
+            found = connection.execute(select(BATCHES.c.document).where(BATCHES.c.name == old.name)).scalar()
+        if found and Batch.model_validate_json(found) == old:  # older versions have written it with fewer fields
+            unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == found)
+            with self.begin() as connection:
+                connection.execute(update(BATCHES).where(unchanged).values(values))
 
     def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
@@ -177,16 +186,29 @@ class BatchLedger(Database):
         }
 
 
-def sources_that_wait(
-    settings: LLMSettings, home: Home, *, backfill: bool | None = None
-) -> dict[str, WaitingExtraction]:
-    """Return the sources whose extraction waits for batches; none in real time.
+def sources_that_wait(settings: LLMSettings, home: Home) -> dict[str, set[bool]]:
+    """Return the sources whose extraction waits for batches, each with True for that of a backfill, False for another.
 
-    `backfill` chooses the extractions of backfills, or the others; without it, a source that waits for both is listed
-    with the ordinary one. Raises StoreError.
+    In real time none waits. Raises StoreError.
     """
-    waiting = _waiting(home) if settings.by_batch else []
-    return {one.source: one for one in waiting if backfill in (None, one.backfill)}
+    waiting = dict[str, set[bool]]()
+    for one in _waiting(home) if settings.by_batch else []:
+        waiting.setdefault(one.source, set()).add(one.backfill)
+    return waiting
+
+
+def awaits_retries(home: Home, source: str, purpose: str, *, backfill: bool) -> bool:
+    """Say whether an extraction of a source waits for answers about what had failed for good; raises StoreError."""
+    return WaitingExtraction(source, backfill, "", purpose, True) in {one._replace(run="") for one in _waiting(home)}
+
+
+def end_waits(home: Home, source: str, purposes: Set[str], *, backfill: bool) -> None:
+    """Let extractions of a source wait for no batch any more, except those for some purposes; raises StoreError."""
+    waiting = [one for one in _waiting(home) if (one.source, one.backfill) == (source, backfill)]
+    if others := [one for one in waiting if one.purpose not in purposes]:
+        with BatchLedger(home.batches) as ledger, using_batches(home, STEP_SECONDS):
+            for one in others:
+                ledger.wait(one, set())
 
 
 def refuse_while_awaited(home: Home, source: str, purpose: str = "") -> None:

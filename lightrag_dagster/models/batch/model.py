@@ -11,6 +11,7 @@ from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import marked_by_batch, request_body
+from lightrag_dagster.models.providers import warn_if_unbounded
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -28,14 +29,14 @@ class BatchedChatModel:
     `awaited` names the batches that hold these requests. While there are any, the extraction is not complete.
     """
 
-    def __init__(self, batches: Batches, account: Account, *, backfill: bool) -> None:
+    def __init__(self, batches: Batches, account: Account, *, backfill: bool, retries: bool) -> None:
         opened = batches.ledger.batches(*OPEN)
         self.identity = openai_chat_identity(batches.settings)
         self.usage = Usage()
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
-        self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose)
+        self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose, retries)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
@@ -71,11 +72,12 @@ class BatchedChatModel:
         """Submit the new batches, and record the ones that the extraction waits for.
 
         Raises:
-            BudgetExceededError: the budget is too small for any of the requests.
+            BudgetExceededError: the budget is too small for any of the requests; none is waited for.
             ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
         if self._refused and not self.awaited:
+            self._batches.ledger.wait(self._waiting, self.awaited)  # so that the next run tries it, with its own money
             raise self._refused
         self._batches.ledger.wait(self._waiting, self.awaited)
         await self._batches.submit()
@@ -92,7 +94,7 @@ class BatchedChatModel:
         """Add a request to the new batch, unless it may exceed the budget."""
         tokens, settings = rough_tokens(request), self._batches.settings
         limit = request.max_output_tokens or settings.max_output_tokens
-        worst = self._batches.price.of(tokens, limit, cache_write_tokens=tokens)
+        worst = self._batches.price.most(tokens, limit)
         exceeded = [limit for limit in self._limits if limit.spent + worst > limit.usd]
         if exceeded:
             self._refused = exceeded[0].exceeded(worst)
@@ -123,6 +125,7 @@ class BatchedChatModel:
             purpose=account.purpose,
             host=batches.host,
             model=batches.settings.model,
+            price=batches.price,
             waiting=[self._waiting],
         )
         self._lines: list[bytes] = []
@@ -150,9 +153,11 @@ class BatchedChatModel:
 
 @asynccontextmanager
 async def open_batched_chat_model(
-    settings: LLMSettings, home: Home, account: Account, *, backfill: bool = False
+    settings: LLMSettings, home: Home, account: Account, *, backfill: bool = False, retries: bool = False
 ) -> AsyncIterator[BatchedChatModel]:
     """Open the model for the extraction of the account's source, for the block, in one event loop.
+
+    It is that of a `backfill` or not; one that `retries` asks also about what failed for good.
 
     Batches that have ended are collected before the block; prepared ones are submitted after it, unless it raised.
 
@@ -160,11 +165,12 @@ async def open_batched_chat_model(
         ProviderError: the provider cannot be used; see `Batches`.
         StoreError: a store cannot be used.
     """
+    warn_if_unbounded(settings.of("extract"), account)
     async with open_batches(settings, home) as batches:
         await batches.poll()
         await batches.collect()
         batches.remove_files()
-        model = BatchedChatModel(batches, account, backfill=backfill)
+        model = BatchedChatModel(batches, account, backfill=backfill, retries=retries)
         try:
             yield model
             await model.submit()

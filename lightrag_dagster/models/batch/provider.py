@@ -94,8 +94,11 @@ class BatchProvider:
             "with `lightrag-dagster batch cancel`",
         )
 
-    async def download(self, file_id: str, path: Path) -> bool:
-        """Write a result file to `path`; return False when the provider no longer has it."""
+    async def download(self, file_id: str, path: Path, *, of_answers: bool) -> bool:
+        """Write a result file to `path`; return False when the provider no longer has it.
+
+        One `of_answers` that holds none is asked for again. A file of errors need not name their requests.
+        """
 
         async def send(client: AsyncOpenAI) -> bool:
             try:
@@ -104,7 +107,7 @@ class BatchProvider:
             except httpx2.TransportError as error:
                 # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
-            if next(read_results(path, self.target), None) is None:
+            if of_answers and next(read_results(path, self.target), None) is None:
                 raise unusable(self.target, "a result file without a result")
             return True
 

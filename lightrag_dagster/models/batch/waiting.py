@@ -26,6 +26,13 @@ async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtract
         return batches.ledger.due()
 
 
+async def collect_batches(settings: LLMSettings, home: Home) -> None:
+    """Store the answers of the batches that have ended. Raises as `Batches` does."""
+    async with open_batches(settings, home) as batches:
+        await batches.poll()
+        await batches.collect()
+
+
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:
     """Wait until an extraction of some of `sources` can continue, and return these sources; none if none waits.
 

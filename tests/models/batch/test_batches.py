@@ -15,12 +15,12 @@ from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import (
+    COLLECTED,
     MAX_ATTEMPTS,
     OPEN,
     PREPARED,
     UNDER_WAY,
     BatchLedger,
-    WaitingExtraction,
     sources_that_wait,
 )
 from lightrag_dagster.settings import LLMSettings
@@ -88,7 +88,10 @@ def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback, home: Home, empty: bool) -> None:
+def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture, empty: bool
+) -> None:
+    openai_client.warn_of_estimate.cache_clear()
     said = Answer("", "length", usage={}) if empty else Answer(entity("Oslo") + DONE, usage={})
     loopback.chat = lambda body: said
     asyncio.run(step(home, llm()))
@@ -96,6 +99,7 @@ def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(loopback: Loopback,
     batch = next(one for one in ledger_of(home) if one.cost_usd)
     assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
     assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
+    assert ("does not report the tokens of its answers; they are estimated" in caplog.text) is not empty
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -250,6 +254,25 @@ def test_failed_lines_count_as_failed_calls(loopback: Loopback, home: Home) -> N
     assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
 
 
+@pytest.mark.parametrize("line", [b'{"custom_id": null, "error": {"code": "server_error"}}', b"", b"<html>"])
+def test_an_error_file_that_cannot_be_read_holds_nothing_up(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """Some servers name no request in it; what it leaves unanswered is submitted again."""
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
+    loopback.chat = answer
+    fates = [Fate(failed={0: (500, "server_error")})]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    asyncio.run(step(home, llm()))
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    assert batch.errors
+    loopback.batches.files[batch.errors] = line
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 1]
+
+
 def test_lines_of_no_use_cost_what_the_provider_tells(loopback: Loopback, home: Home) -> None:
     said = iter([Answer("Text", "content_filter")])
     loopback.chat = lambda body: next(said, None) or answer(body)
@@ -347,11 +370,9 @@ def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loop
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is None
     assert asyncio.run(step(home, llm(), backfill=True)) is None
 
-    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
-    assert sources_that_wait(llm(), home, backfill=True) == {"s": WaitingExtraction("s", True, "run")}
+    assert sources_that_wait(llm(), home) == {"s": {False, True}}
     assert [asyncio.run(step(home, llm(), backfill=True)) is None for _ in range(2)] == [True, False]
-    assert sources_that_wait(llm(), home, backfill=True) == {}
-    assert sources_that_wait(llm(), home) == {"s": WaitingExtraction("s", False, "run")}
+    assert sources_that_wait(llm(), home) == {"s": {False}}
     assert asyncio.run(step(home, llm(), contents=CONTENTS[:2])) is not None
     assert sources_that_wait(llm(), home) == {}
     assert sources_that_wait(llm().model_copy(update={"mode": "realtime"}), home) == {}
@@ -438,6 +459,22 @@ def test_a_batch_at_another_provider_is_not_bought_again(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ProviderAccessError, match=f"is open at {loopback.host}; set llm.base_url or OPENAI_BASE_URL"):
         asyncio.run(step(home, llm()))
+
+
+def test_a_batch_that_is_given_up_at_another_provider_counts_with_the_most_that_it_can_cost(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be ended from here, and is billed there."""
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    (batch,) = ledger_of(home)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert cancel(home, llm()) == [False]
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10
+    assert spent.cost_usd == pytest.approx(batch.worst_usd)
+    assert Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0].spent == pytest.approx(batch.worst_usd)
+    assert [(one.state, one.waiting, one.cost_usd) for one in ledger_of(home)] == [(COLLECTED, [], batch.worst_usd)]
 
 
 def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) -> None:

@@ -1,9 +1,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderError, TransientProviderError
 from lightrag_dagster.models.batch.ledger import (
+    BATCHES,
     COLLECTED,
     ENDED,
     MAX_ATTEMPTS,
@@ -89,3 +91,17 @@ def test_a_poll_does_not_undo_what_another_process_saved_since(address: Address)
         (read,) = ledger.batches()
         ledger.replace(read, read.model_copy(update={"state": COLLECTED}))
         assert [one.name for one in ledger.batches(COLLECTED)] == ["one"]
+
+
+def test_a_batch_that_an_older_version_wrote_is_replaced(address: Address) -> None:
+    """Its document has fewer fields than the same batch has now."""
+    with BatchLedger(address) as ledger:
+        ledger.save(batch("a"))
+        (old,) = ledger.batches()
+        with ledger.begin() as connection:
+            earlier = old.model_dump_json(exclude={"purpose", "answered"}).replace(',"",false]', "]")
+            connection.execute(update(BATCHES).values(document=earlier))
+        assert ledger.batches() == [old]
+        ledger.replace(old, old.model_copy(update={"state": ENDED}))
+        ledger.replace(old, old.model_copy(update={"state": COLLECTED}))
+        assert [one.state for one in ledger.batches()] == [ENDED]

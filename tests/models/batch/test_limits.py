@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch import model as batch_model
-from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
+from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY, BatchLedger
 from lightrag_dagster.models.batch.model import open_batched_chat_model
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, path_of_requests
 from lightrag_dagster.settings.models import PriceSettings
@@ -155,6 +155,19 @@ def test_a_budget_is_kept_also_by_what_is_under_way(
     assert 4 <= len(loopback.batches.asked()) < 10
 
 
+def test_an_extraction_whose_budget_is_used_up_waits_for_the_next_run(loopback: Loopback, home: Home) -> None:
+    """Else the sensor would try again and again with the money of the same run, and the nightly run leave it alone."""
+    loopback.chat = answer
+    with pytest.raises(BudgetExceededError):
+        finish(home, llm(max_cost_usd=0.00025), most_steps=30)
+    bought = len(loopback.batches.asked())
+    with BatchLedger(home.batches) as ledger:
+        assert (ledger.waiting(), ledger.due()) == ([], {})
+    rows, _ = finish(home, llm())
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert bought < len(loopback.batches.asked()) == 10
+
+
 @pytest.mark.parametrize(
     ("host", "path"),
     [
@@ -184,15 +197,17 @@ def test_a_batch_for_which_others_have_spent_the_money_meanwhile_is_not_sent(loo
         asyncio.run(ask())
     assert not loopback.requests
     assert ledger_of(home) == []
-    Ledger(home.ledger).release("other")
+    Ledger(home.ledger).add(other.entry("extract", "m", Usage()), reserved="other")
     assert finish(home, settings)[0]["status"].to_pylist() == ["ok"] * 10
 
 
-def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home) -> None:
-    """The settings may name another by the time they arrive."""
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home, forgotten: bool) -> None:
+    """The settings may name another by the time they arrive, and have no price of the first any more."""
     loopback.chat = answer
     prices = {"dear": PriceSettings(input=10.0, output=40.0), "cheap": PriceSettings(input=0.1, output=0.4)}
     dear, cheap = (llm(prices=prices).model_copy(update={"model": name}) for name in prices)
+    cheap = cheap.model_copy(update={"prices": {"cheap": prices["cheap"]} if forgotten else prices})
     asyncio.run(step(home, dear))
     asyncio.run(step(home, cheap))
     (booked,) = Ledger(home.ledger).costs(["model"])
