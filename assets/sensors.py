@@ -184,6 +184,7 @@ def publish_accepted(
     day.
     """
     namespace = Namespace(lightrag.settings.namespace)
+    sign(context.instance, namespace, lightrag.home)
     Looks(lightrag.home.ledger).good([DAEMON])
     end_orphans(context.instance, lightrag.home, namespace)
     _tell_of_repairs(context.instance, lightrag)
