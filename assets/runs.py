@@ -38,7 +38,9 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
     for backfill in instance.get_backfills():
         if backfill.status.name not in _BACKFILLS_UNDER_WAY:
             continue
-        if backfill.job_name in map(namespace.named, BUILDING) or not built.isdisjoint(backfill.asset_selection or ()):
+        if backfill.job_name in [*map(namespace.named, BUILDING)] or not built.isdisjoint(
+            backfill.asset_selection or ()
+        ):
             return True
     return False
 

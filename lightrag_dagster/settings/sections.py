@@ -26,6 +26,16 @@ OptionalPath = Annotated[Path | None, BeforeValidator(lambda path: path or None)
 """A path, which is unset if it is empty: an empty one would be the working folder."""
 
 
+def _not_empty(path: object) -> object:
+    if path == "":
+        raise ValueError("it is empty; name a folder, which for the working folder is `.`")
+    return path
+
+
+GivenPath = Annotated[Path, BeforeValidator(_not_empty)]
+"""A path that is not empty, as that of a variable which is not set: all of the working folder would be meant."""
+
+
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
     try:
         return check("" if isinstance(value, bool) else value)
