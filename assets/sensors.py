@@ -26,6 +26,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
 from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.passes import passes_to_accept
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
@@ -204,8 +205,8 @@ def publish_accepted(
     # snapshot it is a new one, as where a document is deleted and restored.
     snapshots = [one and one.sequence for one in (newest, situation.published)]
     attempt = digest(snapshots, int(time.time() // RETRY_SECONDS))
-    if acceptable := to_accept(situation):
-        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)  # the merge accepts them
+    if any(acceptable := [to_accept(situation), passes_to_accept(situation)]):  # the merge accepts them
+        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)
     try:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
