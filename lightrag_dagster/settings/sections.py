@@ -22,18 +22,12 @@ EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
-OptionalPath = Annotated[Path | None, BeforeValidator(lambda path: path or None)]
+_UNSET_IF_EMPTY = BeforeValidator(lambda path: path or None)
+OptionalPath = Annotated[Path | None, _UNSET_IF_EMPTY]
 """A path, which is unset if it is empty: an empty one would be the working folder."""
 
-
-def _not_empty(path: object) -> object:
-    if path == "":
-        raise ValueError("it is empty; name a folder, which for the working folder is `.`")
-    return path
-
-
-GivenPath = Annotated[Path, BeforeValidator(_not_empty)]
-"""A path that is not empty, as that of a variable which is not set: all of the working folder would be meant."""
+GivenPath = Annotated[Path, _UNSET_IF_EMPTY]
+"""A path that is refused if it is empty."""
 
 
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
