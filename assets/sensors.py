@@ -203,8 +203,8 @@ def publish_accepted(
     newest, tags = situation.newest, {COMMAND_TAG: "publish"}
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile. After another
     # snapshot it is a new one, as where a document is deleted and restored.
-    snapshots = [one and one.sequence for one in (newest, situation.published)]
-    attempt = digest(snapshots, int(time.time() // RETRY_SECONDS))
+    snapshots = (one and one.sequence for one in (newest, situation.published))
+    attempt = digest(*snapshots, int(time.time() // RETRY_SECONDS))
     if any(acceptable := [to_accept(situation), passes_to_accept(situation)]):  # the merge accepts them
         return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)
     try:

@@ -324,8 +324,8 @@ def load_settings(**overrides: object) -> Settings:
         see = " See" if mistake.endswith("?") else "; see"
         raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
-        said = f"{one_line(error)}; lists and mappings are JSON in a variable"
-        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {said}") from error
+        said = one_line(error)
+        raise SettingsError(f"{file} or a LIGHTRAG_… variable (lists are JSON) cannot be used: {said}") from error
     if settings.scope and settings.scopes and settings.scope not in settings.scopes:
         raise SettingsError(f"`scopes` has no {settings.scope}; name one of {', '.join(sorted(settings.scopes))}")
     return settings
