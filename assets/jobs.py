@@ -1,6 +1,6 @@
 """The jobs: sets of assets that one run makes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import dagster as dg
@@ -35,8 +35,11 @@ def is_wanted(name: str, settings: Settings) -> bool:
     return has.get(name, True) and name not in settings.dagster.without
 
 
-def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
-    """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project."""
+def build_jobs(settings: Settings, executor: dg.ExecutorDefinition, tags: Mapping[str, str]) -> dict[str, Job]:
+    """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project.
+
+    Their runs have the `tags`.
+    """
     namespace = Namespace(settings.namespace)
     steps = [declared for declared in INGESTION if is_wanted(declared.name, settings)]
     checks = source_checks(namespace, passes=settings.has_passes)
@@ -46,9 +49,8 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
 
     def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
         selection = [namespace.key(asset) for asset in assets]
-        return dg.define_asset_job(
-            namespace.named(name), selection=selection, config=config, description=description, executor_def=executor
-        )
+        common: dict[str, Any] = {"description": description, "executor_def": executor, "tags": tags}
+        return dg.define_asset_job(namespace.named(name), selection=selection, config=config, **common)
 
     evaluated = [name for name in ("retrieval_evaluation", "extraction_evaluation") if is_wanted(name, settings)]
     jobs: dict[str, tuple[Iterable[str], str, *tuple[dg.RunConfig, ...]]] = {

@@ -29,16 +29,15 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
     The assets count, not the name of the job: the UI launches chosen assets under a name of its own.
     """
-    built = _keys(namespace, *INGESTION, *PUBLICATION)
+    built, jobs = _keys(namespace, *INGESTION, *PUBLICATION), [*map(namespace.named, BUILDING)]
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
         if not built.isdisjoint(run.asset_selection or ()):
             return True
-        if not run.asset_selection and run.job_name in map(namespace.named, BUILDING):
+        if not run.asset_selection and run.job_name in jobs:
             return True
     for backfill in instance.get_backfills():
-        if backfill.status.name not in _BACKFILLS_UNDER_WAY:
-            continue
-        if not backfill.asset_selection or not built.isdisjoint(backfill.asset_selection):
+        ours = backfill.job_name in jobs or not built.isdisjoint(backfill.asset_selection or ())
+        if ours and backfill.status.name in _BACKFILLS_UNDER_WAY:
             return True
     return False
 

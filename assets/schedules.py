@@ -9,7 +9,7 @@ from typing import NamedTuple
 import dagster as dg
 
 from lightrag_dagster.assets.jobs import Job, is_wanted
-from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
+from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
@@ -98,7 +98,7 @@ class Due(NamedTuple):
 
 def requests_of(due: Due, night: str, seconds: float) -> list[dg.RunRequest]:
     """Return a run for each source that is due, once a night; a tag marks those without a known change."""
-    ours = MAX_RUNTIME | {COMMAND_TAG: "nightly"}
+    ours = {COMMAND_TAG: "nightly"}
     slow = ours | {SLOW_TAG: f"not listed within {seconds:g} s"}
     tags = dict.fromkeys(due.changed, ours) | dict.fromkeys(due.slow, slow)
     return [dg.RunRequest(partition_key=name, run_key=f"{name} {night}", tags=own) for name, own in tags.items()]

@@ -26,7 +26,9 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
 from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.passes import passes_to_accept
 from lightrag_dagster.pipeline.pending import to_accept
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
@@ -84,8 +86,8 @@ _SENSORS = {
     "publish_accepted": (
         CHECK_SECONDS,
         "Merges and publishes when the accepted versions of the sources, or the sources themselves, are no longer "
-        "those of the newest snapshot, and no ingestion, backfill or publication is running. Builds the graph of the "
-        "published snapshot if it is missing.",
+        "those of the newest snapshot, or scopes not what the settings say, and no ingestion, backfill or publication "
+        "is running. Builds the graph of the published snapshot if it is missing.",
     ),
     "downstream": (
         CONDITION_CHECK_SECONDS,
@@ -183,6 +185,7 @@ def publish_accepted(
     day.
     """
     namespace = Namespace(lightrag.settings.namespace)
+    sign(context.instance, namespace, lightrag.home)
     Looks(lightrag.home.ledger).good([DAEMON])
     end_orphans(context.instance, lightrag.home, namespace)
     _tell_of_repairs(context.instance, lightrag)
@@ -197,18 +200,22 @@ def publish_accepted(
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
     report_published(context.instance, situation)
-    # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
-    attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
-    if acceptable := to_accept(situation):
-        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)  # the merge accepts them
+    newest, tags = situation.newest, {COMMAND_TAG: "publish"}
+    # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile. After another
+    # snapshot it is a new one, as where a document is deleted and restored.
+    snapshots = (one and one.sequence for one in (newest, situation.published))
+    attempt = digest(*snapshots, int(time.time() // RETRY_SECONDS))
+    if any(acceptable := [to_accept(situation), passes_to_accept(situation)]):  # the merge accepts them
+        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)
     try:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
         return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
-    newest = situation.newest
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
     if wanted is not None and wanted.sources and not (newest and newest.inputs.makes_rows_of(wanted)):
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
+    if due := pending_scopes(situation):
+        return dg.RunRequest(run_key=f"scopes {digest(sorted(due), lightrag.settings.scopes)} {attempt}", tags=tags)
     if lightrag.settings.builds_graph and (generation := without_graph(lightrag.home)):
         graph = namespace.key("published_graph")
         return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph], tags=tags)

@@ -122,6 +122,17 @@ def test_an_empty_path_is_an_unset_one_and_not_the_working_folder() -> None:
     assert settings.gold.folder is None
 
 
+@pytest.mark.parametrize("name", ["home", "sources"])
+def test_an_empty_home_or_folder_of_sources_is_refused(name: str) -> None:
+    """It would be the working folder, all of which would be read."""
+    write(f"{name}: ''\n")
+    with pytest.raises(SettingsError, match=rf"^setting {name}: it has no value, .*; see lightrag\.yaml"):
+        load_settings()
+    with pytest.raises(SettingsError, match=rf"^setting {name}: it has no value"):
+        load_settings(**{name: ""})
+    assert getattr(load_settings(**{name: "."}), name) == Path()
+
+
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_CONCURRENCY", "lots")
     with pytest.raises(SettingsError, match=r"setting llm\.max_concurrency: .*LIGHTRAG_"):
@@ -129,9 +140,11 @@ def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_variable_that_is_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", "{")
-    with pytest.raises(SettingsError, match="LIGHTRAG_"):
-        load_settings()
+    for name, value in (("LIGHTRAG_NAMED_SOURCES", "{"), ("LIGHTRAG_EXPORTS", "tables")):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(SettingsError, match=r"LIGHTRAG_… variable \(lists are JSON\) cannot be used: error"):
+            load_settings()
+        monkeypatch.delenv(name)
 
 
 def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,11 @@ def _print_version(wanted: bool) -> None:
 def settings_from_options(
     context: typer.Context,
     home: Annotated[
-        Path | None, typer.Option(help="Folder of the knowledge base; else LIGHTRAG_HOME, else `data`.")
+        str | None,
+        typer.Option(metavar="PATH", help="Folder of the knowledge base; else LIGHTRAG_HOME, else `data`."),
     ] = None,
     sources: Annotated[
-        Path | None, typer.Option(help="Folder of sources; else LIGHTRAG_SOURCES, else `sources`.")
+        str | None, typer.Option(metavar="PATH", help="Folder of sources; else LIGHTRAG_SOURCES, else `sources`.")
     ] = None,
     defs: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.status import damage_of, only_asks, taken_over
 from lightrag_dagster.core.text.counted import lasting
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError, cause_of
 from lightrag_dagster.orchestration.daemon import silent_daemon
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -141,7 +142,7 @@ class _Watch:
     def _sources(self) -> Iterable[str]:
         """Return the sources that are known; of a machine that only asks, those of the published snapshot."""
         manifest = self.states.manifest
-        return self.states.sources or (manifest.inputs.sources if manifest else ())
+        return self.states.sources or sorted(manifest.inputs.sources.keys() - {CURATION} if manifest else ())
 
     def _failing(self) -> list[str]:
         """Return the sources that wait after a failed attempt, and KNOWLEDGE_BASE if it does."""

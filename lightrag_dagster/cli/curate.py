@@ -2,8 +2,10 @@
 
 import datetime
 import getpass
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from rich.console import Console
 
@@ -35,7 +37,9 @@ _LISTED = 20
 
 def signed(author: str | None = None) -> dict[str, object]:
     """Return who decides, the user of this machine unless named, and today."""
-    return {"author": author or getpass.getuser(), "date": datetime.date.today()}
+    with suppress(KeyError, OSError):  # of a user without a name, as in a container
+        author = author or getpass.getuser()
+    return {"author": author or f"user {os.getuid()}", "date": datetime.date.today()}
 
 
 def decide(console: Console, **values: object) -> None:

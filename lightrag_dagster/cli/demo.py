@@ -11,6 +11,7 @@ import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.pipeline.situation import Situation
@@ -48,7 +49,7 @@ def run_demo(console: Console) -> None:
 def _require_own_home(settings: Settings) -> None:
     situation = Situation.looking(settings)
     published = situation.published.inputs.sources if situation.published else {}
-    others = sorted(published.keys() - situation.sources.keys())
+    others = sorted(published.keys() - situation.sources.keys() - {CURATION})
     if others:
         raise StoreError(
             f"{settings.home} publishes {', '.join(others[:3])}{' and others' if others[3:] else ''}, which the demo"

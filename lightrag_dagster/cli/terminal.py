@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
 _given: list[str] = []
 
 
-def repeat_options(options: Mapping[str, Path | None]) -> None:
+def repeat_options(options: Mapping[str, str | Path | None]) -> None:
     """Have commands that are printed from now on repeat the options that this one was given, by name."""
     _given[:] = [f"{name} {shlex.quote(str(value))} " for name, value in options.items() if value is not None]
 

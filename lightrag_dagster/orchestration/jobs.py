@@ -137,8 +137,8 @@ def open_jobs(
     """
     home = Home.of(settings)
     with open_instance(home) as instance:
-        end_orphans(instance, home, Namespace(settings.namespace))
         sign(instance, Namespace(settings.namespace), home)
+        end_orphans(instance, home, Namespace(settings.namespace))
         jobs = Jobs(settings, instance, display, command, account or str(uuid4()))
         if partitions:
             situation = Situation.looking(settings, refreshed=True)

@@ -27,6 +27,7 @@ from lightrag_dagster.settings.sections import (
     EngineName,
     ExecutorName,
     ExtractionSettings,
+    GivenPath,
     GoldSettings,
     MergingSettings,
     OptionalPath,
@@ -79,7 +80,7 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
     )
 
-    home: Path = Field(
+    home: GivenPath = Field(
         default=Path("data"),
         description="The home of everything: a folder, or a bucket, `s3://bucket/prefix`, `gs://…` or `az://…`, with "
         "the extra `cloud`. A bucket needs `database` as well.",
@@ -91,7 +92,7 @@ class Settings(BaseSettings):
         "`postgresql://user:password@host/name`, with the extra `cloud`; unset, SQLite files in the home. Give each "
         "knowledge base a database, or a schema, of its own.",
     )
-    sources: Path = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
+    sources: GivenPath = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
     named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")
     namespace: str = Field(
         default="",
@@ -323,7 +324,8 @@ def load_settings(**overrides: object) -> Settings:
         see = " See" if mistake.endswith("?") else "; see"
         raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
-        raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+        said = one_line(error)
+        raise SettingsError(f"{file} or a LIGHTRAG_… variable (lists are JSON) cannot be used: {said}") from error
     if settings.scope and settings.scopes and settings.scope not in settings.scopes:
         raise SettingsError(f"`scopes` has no {settings.scope}; name one of {', '.join(sorted(settings.scopes))}")
     return settings

@@ -22,8 +22,12 @@ EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
-OptionalPath = Annotated[Path | None, BeforeValidator(lambda path: path or None)]
+_UNSET_IF_EMPTY = BeforeValidator(lambda path: path or None)
+OptionalPath = Annotated[Path | None, _UNSET_IF_EMPTY]
 """A path, which is unset if it is empty: an empty one would be the working folder."""
+
+GivenPath = Annotated[Path, _UNSET_IF_EMPTY]
+"""A path that is refused if it is empty."""
 
 
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:

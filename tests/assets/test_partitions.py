@@ -6,15 +6,23 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from pydantic import SecretStr
+from rich.console import Console
 
+from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.assets.sensors import publish_accepted
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.jobs import open_jobs
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import home_id
 from lightrag_dagster.storage.locking import building
+from tests.assets.runs import pretend
 from tests.buckets import S3Server
 
 OURS = Namespace("contracts")
@@ -30,6 +38,27 @@ def test_another_home_of_the_same_namespace_is_refused(instance: dg.DagsterInsta
     sign(instance, Namespace("letters"), other)
     assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(one)} {one.root}"]
     assert instance.get_dynamic_partitions("contracts_source") == ["notes"]
+
+
+def test_no_run_of_another_home_is_taken_for_a_killed_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = settings.home.with_name("dagster")
+    shared.mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(shared))
+    other = settings.changed(home=settings.home.with_name("other"))
+    with open_instance(Home.of(settings)) as instance:
+        sign(instance, Namespace(), Home.of(settings))
+        run = pretend(instance, dg.DagsterRunStatus.STARTED, {COMMAND_TAG: "run"}, job="ingest")
+        with pytest.raises(StoreError, match="cannot have as well"):
+            publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(other))
+        with (
+            display(Console(quiet=True)) as shown,
+            pytest.raises(StoreError, match="cannot have as well"),
+            open_jobs(other, shown, "run"),
+        ):
+            pass
+        found = instance.get_run_by_id(run)
+    assert found is not None
+    assert found.status is dg.DagsterRunStatus.STARTED
 
 
 def test_a_home_that_moved_keeps_its_partitions(instance: dg.DagsterInstance, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemotePartitionSetOrigin, RemoteRepositoryOrigin
 
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
@@ -58,6 +59,29 @@ def test_a_backfill_counts_between_its_runs_too(
             tags={},
             backfill_timestamp=0.0,
             asset_selection=[dg.AssetKey(name.split("/")) for name in assets],
+        )
+    )
+    assert building_under_way(instance, Namespace()) is under_way
+
+
+@pytest.mark.parametrize(
+    ("job", "under_way"), [("backfill", True), ("ingest", True), ("prices", False), ("manuals_backfill", False)]
+)
+def test_a_backfill_of_another_job_holds_no_publication_up(
+    instance: dg.DagsterInstance, job: str, under_way: bool
+) -> None:
+    repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("company"), "__repository__")
+    instance.add_backfill(
+        PartitionBackfill(
+            "one",
+            status=BulkActionStatus.REQUESTED,
+            from_failure=False,
+            tags={},
+            backfill_timestamp=0.0,
+            partition_set_origin=RemotePartitionSetOrigin(
+                repository_origin=repository, partition_set_name=f"{job}_partition_set"
+            ),
+            partition_names=["notes"],
         )
     )
     assert building_under_way(instance, Namespace()) is under_way

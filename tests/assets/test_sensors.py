@@ -1,6 +1,7 @@
 """Sensors, evaluated as the daemon does, over a real home."""
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -106,6 +108,28 @@ def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.Dagst
 
 
 @pytest.mark.long
+def test_a_scope_whose_rule_was_changed_is_published_by_the_daemon(
+    instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"flood.md": FLOOD})
+    wide = settings.changed(
+        scopes={"press": {"sources": ("notes", "office")}}, dagster={"without": ("published_graph",)}
+    )
+    build(wide)
+    assert not publishes(instance, wide)
+
+    narrow = wide.changed(scopes={"press": {"sources": ("notes",)}})
+    assert publishes(instance, narrow)
+    assert build_definitions(narrow).resolve_job_def("publish").execute_in_process(instance=instance).success
+    assert not publishes(instance, narrow)
+    shown = published_of(narrow, "press")
+    assert shown is not None
+    assert set(shown.inputs.sources) == {"notes"}
+    assert publishes(instance, narrow.changed(scopes={}))
+
+
+@pytest.mark.long
 def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
     assert ingest(settings, instance, "notes").success
@@ -117,6 +141,22 @@ def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstan
     merge = [dg.AssetKey(table) for table in MERGED_TABLES]
     assert job.execute_in_process(instance=instance, asset_selection=merge).success
     assert accepted(Home(settings.home), "notes") is not None
+
+
+@pytest.mark.long
+def test_what_was_published_before_is_asked_for_again(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """Dagster launches nothing twice for one key of a run."""
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    keys = list[str | None]()
+    for text in (FLOOD, RIVER, FLOOD):
+        os.utime(write_source(settings, "notes", {"river.md": text}) / "river.md", (1, 1))
+        assert ingest(settings, instance, "notes").success
+        asked = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+        assert isinstance(asked, dg.RunRequest)
+        keys.append(asked.run_key)
+        build(settings)
+    assert len({*keys}) == 3
 
 
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:

@@ -116,6 +116,17 @@ def test_a_machine_that_only_asks_is_watched_too(
     assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
 
 
+@pytest.mark.long
+def test_what_people_added_is_no_source_that_a_run_should_look_at(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    command(capfd, monkeypatch, "curate", "add", "Ada Lindt", "--text", "She leads the office.")
+    run(load_settings())
+    shutil.rmtree(notes.parent)  # this machine only asks
+    assert "curation" in published(load_settings()).inputs.sources
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+
+
 @pytest.fixture
 def asking(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A home of a machine that only asks."""

@@ -30,6 +30,8 @@ def command(
         (["run"], "sources"),
         (["query", "What happened?"], "run"),
         (["sql", "select 1"], "lightrag-dagster run"),
+        (["--home", "", "run"], "setting home: it has no value"),
+        (["--sources", "", "run"], "setting sources: it has no value"),
     ],
 )
 def test_an_empty_folder_gives_one_line_and_exit_code_2(

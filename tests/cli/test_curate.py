@@ -112,6 +112,17 @@ def test_an_empty_name_as_of_an_unset_variable_decides_nothing(ask: Ask) -> None
     assert len(json.loads(ask("curate", "--json"))["decisions"]) == 1
 
 
+@pytest.mark.parametrize(("given", "author"), [((), "user 70123"), (("--author", "Ada"), "Ada")])
+def test_a_user_without_a_name_as_in_a_container_decides_too(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], author: str
+) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 70123)
+    ask("curate", "retype", "Halden Weir", "place", *given)
+    assert json.loads(ask("curate", "--json"))["decisions"][0]["author"] == author
+
+
 def test_several_decisions_are_undone_at_once(ask: Ask) -> None:
     for name in ("Bergen", "Oslo", "Halden Weir", "Jonas Feld"):
         ask("curate", "remove", name)

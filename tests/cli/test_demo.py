@@ -9,12 +9,15 @@ import pytest
 import yaml
 
 from lightrag_dagster.cli import demo
+from lightrag_dagster.curation.desk import take
+from lightrag_dagster.curation.rules import check_decision
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
+from tests.support import build, published
 
 
 @pytest.fixture
@@ -94,3 +97,12 @@ def test_the_home_of_other_sources_is_left_alone(
     assert code == 2
     assert "publishes archive, office, which the demo would replace" in errors
     assert published_snapshot(Home(published_home)) == before
+
+
+@pytest.mark.long
+def test_what_people_added_to_the_home_of_the_demo_is_not_of_others(examples: Path) -> None:
+    settings = demo.demo_settings(load_settings(), examples)
+    take(settings, [check_decision("here", action="add", names=("Ada Lindt",), text="She leads.").decision])
+    build(settings)
+    assert "curation" in published(settings).inputs.sources
+    demo._require_own_home(settings)

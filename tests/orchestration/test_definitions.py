@@ -10,6 +10,7 @@ import pytest
 from dagster._core.instance.config import PoolGranularity
 from dagster_k8s import k8s_job_executor
 
+from lightrag_dagster.assets.jobs import BUILDING
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
@@ -179,6 +180,13 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
     with dg.DagsterInstance.from_config(str(home.dagster)) as daemon:
         limits = daemon.get_concurrency_config().pool_config
         assert (limits.pool_granularity, limits.default_pool_limit) == (PoolGranularity.OP, 1)
+
+
+def test_a_run_of_any_job_that_hangs_is_ended(settings: Settings) -> None:
+    """Dagster's monitoring ends it by this tag, also one whose machine went down, which else counts as running."""
+    for pools, seconds in ((True, "21600"), (False, None)):  # a command is not ended
+        definitions = build_definitions(settings, pools=pools)
+        assert {definitions.resolve_job_def(job).tags.get("dagster/max_runtime") for job in BUILDING} == {seconds}
 
 
 @pytest.mark.parametrize(

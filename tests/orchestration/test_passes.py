@@ -7,10 +7,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.sensors import publish_accepted
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
@@ -84,6 +86,27 @@ def test_a_pass_whose_rows_are_no_facts_keeps_its_accepted_facts(reading: Settin
     assert "; ".join(lines(reading)) == outcome.rejected["flood"]
     assert {*lines(reading)} <= {*outcome.warnings}
     assert 0 < rows(reading) <= before
+
+
+@pytest.mark.long
+def test_a_raised_bound_is_accepted_of_a_pass_by_the_daemon_too(
+    reading: Settings, loopback: Loopback, instance: dg.DagsterInstance
+) -> None:
+    loopback.chat = lambda body: answer(
+        body, facts_of(body, forged=["words that nobody wrote"] * 9) if is_of_pass(body) else None
+    )
+    run(reading)
+    raised = reading.changed(extraction={"max_rejected_share": 1.0})
+
+    asked = [publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(one)) for one in (reading, raised)]
+
+    assert isinstance(asked[0], dg.SkipReason)
+    assert isinstance(asked[1], dg.RunRequest)
+    assert rows(reading) == 0
+    assert build_definitions(raised).resolve_job_def("publish").execute_in_process(instance=instance).success
+    assert rows(raised) > 0
+    again = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(raised))
+    assert isinstance(again, dg.SkipReason)
 
 
 def test_assets_of_passes_are_there_with_passes_alone(reading: Settings) -> None:
