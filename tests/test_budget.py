@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2329,  # tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
-    "cli": 3930,  # three causes for `status --check`; gold, JSON has what text says; restored homes; models without a p
+    "cli": 3930,  # three causes for `status --check`; gold, JSON has what text says; restored homes; warnings of models
     "core": 1586,  # sheets of people, which decisions read alone before; keys of front matter; references to characters
     "curation.desk": 780,
     "curation.rules": 663,  # decisions in scopes; decisions on one line
@@ -29,18 +29,18 @@ CODE = {
     "exports": 371,  # OKF
     "imports": 891,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
     "indexes": 2300,  # SQL in processes, checks of files; views on a full disk; views for one connection
-    "models": 2417,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens; bill
+    "models": 2417,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 546,  # tables of known names
     "offline": 1233,  # types that are known, greetings, contractions, Chinese words beside names
     "orchestration": 992,  # scopes; namespaces of any folder; runs that hang
-    "pipeline": 3250,  # scopes and what they replaced, kept rows; what a copy that ends early leaves; copies that end e
+    "pipeline": 3250,  # scopes and what they replaced, kept rows; copies that end early; retries by batch
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
     "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls
     "readers": 8498,  # notebooks, packed attachments; encodings told by words; fields; turned pages, directions
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
-    "serving": 942,  # a priced stream is complete before its first line; clients that do not read; limits of the settin
+    "serving": 942,  # a priced stream is complete before its first line; clients that do not read
     "settings": 1078,  # scopes, access; empty paths
     "spending": 549,  # stores that are gone; batches over midnight; prices that are not known; days of services
     "stages": 5997,  # kept rows of the merge; numbers in doubt or cut short, or of a currency with a scale
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_590,  # bills of attempts; scopes; what needs a person; amounts; 
+    "lines of code outside the rooms behind doors": 38_590,  # bills of attempts; scopes; what needs a person; amounts, warnings
     "files": 677,  # core/attempts, claims, known names
     "settings": 149,  # facts of columns
     "commands": 52,
