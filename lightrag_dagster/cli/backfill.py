@@ -8,7 +8,7 @@ from rich.console import Console
 from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.plan import print_gate, print_plan
 from lightrag_dagster.cli.progress import display, one_step
-from lightrag_dagster.cli.run import outcome_facts, tell_outcome, told_as_json
+from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
@@ -59,34 +59,31 @@ def run_backfill(
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
-    if settings.gold.gate and sources:
-        about |= _gate(told, settings, account, as_json, about)
-        settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
-    with told_as_json(settings, account, as_json, **about) as said, display(told) as shown:
-        wanted = {"backfill": True, "knowledge_base": whole}
-        outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
+    with telling_failure(settings, account, as_json, about) as said:
+        if settings.gold.gate and sources:
+            _gate(told, settings, account, about)
+            settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
+        with display(told) as shown:
+            wanted = {"backfill": True, "knowledge_base": whole}
+            outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
     _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
     return tell_outcome(console, outcome, as_json, said, **about)
 
 
-def _gate(
-    console: Console, settings: Settings, account: str, as_json: bool, about: Mapping[str, object]
-) -> dict[str, object]:
-    """Make the gold passages by today's recipe, print how they compare, and return that for JSON.
+def _gate(console: Console, settings: Settings, account: str, about: dict[str, object]) -> None:
+    """Make the gold passages by today's recipe, and print how they compare; add that to what JSON has.
 
     Raises:
         WorseRecipeError: they are worse than the stored rows.
     """
-    with told_as_json(settings, account, as_json, **about), one_step(terminal(stderr=True), "making the gold passages"):
+    with one_step(terminal(stderr=True), "making the gold passages"):
         compared = try_gold(Situation.looking(settings), settings, account)
+    about["gold"] = compared and compared.facts()
     if compared is None:
         console.print(f"{TOO_FEW}; going on.", style="yellow")
-        return {"gold": None}
+        return
     print_compared(console, compared)
-    found: dict[str, object] = {"gold": compared.facts()}
-    with told_as_json(settings, account, as_json, **about, **found):
-        compared.require_better()
-    return found
+    compared.require_better()
 
 
 def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ def run_pipeline(
     settings = settings.retrying_failed() if retry_failed else settings
     account = str(uuid4())
     shown_on = terminal(stderr=True) if as_json else console
-    with told_as_json(settings, account, as_json) as said, display(shown_on) as shown:
+    with telling_failure(settings, account, as_json) as said, display(shown_on) as shown:
         outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
             outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, account=account), due)
@@ -62,8 +62,10 @@ class _Warned(logging.Handler):
 
 
 @contextmanager
-def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[list[str]]:
-    """Print what a run had spent if an error ends the block; if JSON is wanted, all of the outcome, with the error.
+def telling_failure(
+    settings: Settings, account: str, as_json: bool, about: Mapping[str, object] | None = None
+) -> Iterator[list[str]]:
+    """Print what a run had spent if an error ends the block; as JSON all of the outcome, with the error and `about`.
 
     The block gets the lines of which models and batches warn meanwhile; they are printed as well then.
     """
@@ -79,7 +81,7 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
-            print_json(outcome_facts(spent, why) | more)
+            print_json(outcome_facts(spent, why) | dict(about or {}))
         elif isinstance(error, LightRAGError):  # a signal ends it with one line
             _print_cost(terminal(stderr=True), spent)
             print_warnings(terminal(stderr=True), spent.warnings)
