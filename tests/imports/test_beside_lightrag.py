@@ -23,7 +23,7 @@ from tests.support import build, write_source
 
 pytestmark = pytest.mark.long
 
-PASSAGES, DIMENSIONS = 60, 16
+PASSAGES, DIMENSIONS = 200, 16
 EDITED, DELETED, RETYPED, MERGED = 3, (10, 11), 20, 30
 
 
