@@ -72,12 +72,12 @@ def votes_of_part(text: str, tokens: Sequence[Token], mentions: Sequence[Mention
     before: list[Vote] = []
     for at, mention in enumerate(mentions):
         shape = [Vote(*_BY_SHAPE[mention.kind])] if mention.kind in _BY_SHAPE else []
-        if mention.kind not in ("name", "title"):
+        if mention.kind not in ("name", "given", "title"):
             votes.append(shape)
             continue
         listed = at > 0 and _LISTED.fullmatch(text[mentions[at - 1].end : mention.start])
         before = before if listed else list(_before(text, tokens, mention))
-        own = name_votes(mention.name) if mention.kind == "name" else shape
+        own = shape if mention.kind == "title" else name_votes(mention.name)
         votes.append([*before, *_after(text, tokens, mention), *own])
     return votes
 

@@ -53,7 +53,7 @@ def read(text: str, *, dates: bool, recognise: Recogniser | None = None, languag
     parts = [Part(sentence.text, sentence.level, sentence.row, scan(sentence.text)) for sentence in sentences(text)]
     _find_mentions(parts, text.casefold(), language)
     if recognise:
-        _add_recognised([part for part in parts if not _is_shouted(part)], recognise)
+        _add_recognised(parts, recognise)
     _divide(parts, dates=dates)
     votes = _votes(parts)
     types = {name: decide(found) for name, found in votes.items()}
@@ -62,8 +62,10 @@ def read(text: str, *, dates: bool, recognise: Recogniser | None = None, languag
 
 
 def _add_recognised(parts: Sequence[Part], recognise: Recogniser) -> None:
+    """Add names that a model finds, but of lines in capitals only those that are given."""
     for part, spans in zip(parts, recognise([part.text for part in parts]), strict=True):
-        part.mentions, part.votes = join(part.text, part.tokens, part.mentions, spans)
+        kept = [span for span in spans if span.given] if _is_shouted(part) else spans
+        part.mentions, part.votes = join(part.text, part.tokens, part.mentions, kept)
 
 
 def _divide(parts: Sequence[Part], *, dates: bool) -> None:
@@ -94,11 +96,10 @@ def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
 
 
 def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict[str, str]) -> None:
-    """Write each name in its best spelling; the votes for all its spellings decide its type."""
+    """Write each name that is not given in its best spelling; the votes for all its spellings decide its type."""
     names: dict[str, str] = {}
-    for part in parts:
-        for mention in part.mentions:
-            names.setdefault(mention.name.casefold(), mention.name)
+    for mention in (one for part in parts for one in part.mentions if one.kind != "given"):
+        names.setdefault(mention.name.casefold(), mention.name)
     better = canonical(names, types)
     if not better:
         return
@@ -107,7 +108,10 @@ def _respell(parts: Sequence[Part], votes: Mapping[str, list[Vote]], types: dict
         joined.setdefault(better.get(folded, folded).casefold(), []).extend(votes[folded])
     types.update((name, decide(found)) for name, found in joined.items())
     for part in parts:
-        part.mentions = [one._replace(name=better.get(one.name.casefold(), one.name)) for one in part.mentions]
+        part.mentions = [
+            one if one.kind == "given" else one._replace(name=better.get(one.name.casefold(), one.name))
+            for one in part.mentions
+        ]
         part.topic = better.get(part.topic.casefold(), part.topic) if part.topic else None
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lightrag_dagster.offline.entity_types import Vote
+from lightrag_dagster.offline.entity_types import OTHER, Vote
 from lightrag_dagster.offline.mentions import Mention
 from lightrag_dagster.offline.tokens import Token, bare
 
@@ -21,14 +21,15 @@ _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
 class NameSpan(NamedTuple):
     """The characters `start` to `end` of a text: a name, with its type.
 
-    One that `leads` counts more than the rules' names there; a type that is `known` more than all votes of rules.
+    One that `leads` counts more than the rules' names there. One that is `given` stays as it is in the text, and its
+    type counts more than all votes of rules.
     """
 
     start: int
     end: int
     type: str
     leads: bool
-    known: bool = False
+    given: bool = False
 
 
 class Joined(NamedTuple):
@@ -46,16 +47,16 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
     """Add to the mentions of a sentence the names of the model that overlap none of them, or lead."""
     joined, votes = list(mentions), dict[tuple[int, int], Vote]()
     for span in spans:
-        start, name = _cleaned(text, span)
+        start, name = (span.start, text[span.start : span.end]) if span.given else _cleaned(text, span)
         end = start + len(name)
-        if len(name) < 2 or not any(map(str.isalpha, name)):
+        if not span.given and (len(name) < 2 or not any(map(str.isalpha, name))):
             continue
         overlapped = [one for one in joined if start < one.end and one.start < end]
         if span.leads or not overlapped:
             first, after = sum(one.end <= start for one in tokens), sum(one.start < end for one in tokens)
             joined = [one for one in joined if one not in overlapped]
-            joined.append(Mention(name, "name", start, end, first, max(first, after)))
-        votes[start, end] = Vote(span.type, _SETTLED if span.known else _WEIGHT)
+            joined.append(Mention(name, "given" if span.given else "name", start, end, first, max(first, after)))
+        votes[start, end] = Vote(span.type, _SETTLED if span.given and span.type != OTHER else _WEIGHT)
     return Joined(sorted(joined, key=lambda one: one.start), votes)
 
 

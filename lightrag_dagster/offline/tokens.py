@@ -9,7 +9,7 @@ from lightrag_dagster.core.text.terms import MARKS
 from lightrag_dagster.offline import east_asian
 from lightrag_dagster.offline.words import words
 
-Kind = Literal["name", "date", "number", "title", "term", "upper", "digits", "word"]
+Kind = Literal["name", "given", "date", "number", "title", "term", "upper", "digits", "word"]
 
 _KINDS: dict[str, Kind] = {
     "date": "date",

@@ -312,7 +312,8 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.failed.setdefault(name, state.problem)
         if state.outdated:
             outcome.outdated[name] = sum(state.outdated.values())
-        if (reason := state.rejected or "; ".join(state.passes.rejected)) and name not in outcome.failed:
+        of_passes = f"the facts of a pass alone; {'; '.join(state.passes.rejected)}" if state.passes.rejected else None
+        if (reason := state.rejected or of_passes) and name not in outcome.failed:
             outcome.rejected[name] = reason
             outcome.passing |= state.passing
         if state.waiting:

@@ -11,7 +11,7 @@ from lightrag_dagster.models.batch.ledger import awaits_retries, end_waits, refu
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source, readings_of, rules_of
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -37,9 +37,9 @@ class SourceIngestion:
 
         Readings that no model makes any more, as after a change of the settings, wait for no batch from then on.
         """
-        recipes = self.recipes.of_source(self.source)
-        by_model = [one for one in readings_of(recipes, self.source) if rules_of(recipes, one) is None]
-        purposes = {one.table if one.of_pass else "" for one in by_model}
+        purposes = {Reading(one).table for one in self.recipes.passes_to_read(self.source)}
+        if self.recipes.settings.extraction.method_of(self.source) == "llm":
+            purposes.add("")
         end_waits(self.tables.home, self.source, purposes, backfill=self.tables.candidate)
         settings = self.recipes.settings
         describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)

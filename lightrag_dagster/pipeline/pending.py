@@ -28,7 +28,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, unlabelled
+from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, scope_warnings, unlabelled
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
@@ -193,7 +193,7 @@ def pending(situation: Situation) -> Pending:
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
-    warnings += pass_warnings(situation.recipes, situation.sources)
+    warnings += [*pass_warnings(situation.recipes, situation.sources), *scope_warnings(situation)]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -285,7 +285,8 @@ def source_state(
     if tables.has_candidate(name):
         made, of_passes = judge(candidate, name, *bounds), pass_states(candidate, name, recipes, record).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
-        backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
+        still = "no process works at it, which was stopped or is between two steps in Dagster"
+        backfill = next(iter(rejected), None) or stopped or still
     return SourceState(
         source=name,
         ingest=ingest,

@@ -6,7 +6,7 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 """
 
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +14,7 @@ from functools import partial
 from pydantic import Field
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
@@ -133,6 +134,14 @@ def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
     named = situation.settings.scopes if situation.published and not situation.home.scope else ()
     shown = {name: published_of(situation.settings, name) for name in named if name not in due}
     return [name for name, one in shown.items() if one is None or not one.rows["raw_documents"]]
+
+
+def scope_warnings(situation: Situation) -> Iterator[str]:
+    """Yield a line for each scope that names sources which are not there; within a scope nothing is said of others."""
+    there = {composed(name) for name in (*situation.sources, *situation.absent)}
+    for name, rule in () if situation.home.scope else situation.settings.scopes.items():
+        if gone := sorted(set(map(composed, rule.get("sources", ()))) - there):
+            yield f"scope {name} names {', '.join(gone)} in `sources`, and there is no such source"
 
 
 def unlabelled(situation: Situation) -> dict[str, int]:

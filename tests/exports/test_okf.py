@@ -4,9 +4,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import yaml
 from markdown_it import MarkdownIt
@@ -233,6 +235,27 @@ def test_a_quote_is_a_sentence_of_the_document_and_the_newest_ones_come_first(se
     dated = [str(one["last_modified"])[:10] for one in front(weir)["sources"]]
     assert sorted(dated) == ["2020-01-05", "2024-02-06"]
     assert all(front(text)["date"] in dated for path, text in files.items() if path.startswith("documents/2"))
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "sentence"),
+    [
+        ("Erst. Es kostet 48.000 EUR ab 1. April 2021. Ende.", "EUR", "Es kostet 48.000 EUR ab 1. April 2021."),
+        ("Petra <petra.u@x.de> wrote.\nHi", "Petra", "Petra <petra.u@x.de> wrote."),
+        ("Then. Dr. Braun nennt 3,2 Mio. Euro für Osaka. Ende", "Osaka", "Dr. Braun nennt 3,2 Mio. Euro für Osaka."),
+        ("Where? Really?! The weir broke... and", "weir", "The weir broke..."),
+        ("Nothing.", "weir", None),
+    ],
+)
+def test_a_quote_ends_where_a_sentence_does(content: str, name: str, sentence: str | None) -> None:
+    with duckdb.connect() as connection:
+        statements = (files("lightrag_dagster.exports") / "sql/okf.sql").read_text("utf-8").split(";\n")
+        for one in statements:
+            if "MACRO within()" in one or "MACRO sentence_of(" in one:
+                connection.execute(one)
+        place = "strpos(lower($content), lower($name))"
+        found = connection.execute(f"SELECT sentence_of($content, $name, {place})", {"content": content, "name": name})
+        assert found.fetchall() == [(sentence,)]
 
 
 @pytest.mark.long

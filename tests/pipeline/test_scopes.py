@@ -342,6 +342,14 @@ def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:
     assert "scope board" not in make_plan(scoped).steps
 
 
+def test_a_source_that_a_rule_alone_knows_is_told(settings: Settings) -> None:
+    write_all(settings, {"board": {"a.md": RIVER}})
+    scoped = with_scopes(settings, press={"sources": ("board", "bord")})
+    line = "scope press names bord in `sources`, and there is no such source"
+    assert line in pending(Situation.looking(scoped)).warnings
+    assert line not in pending(Situation.looking(scoped.within("press"))).warnings
+
+
 def test_names_that_are_none(settings: Settings) -> None:
     for name in ("", "../secret", "A", "a-b", "a" * 65):
         with pytest.raises(SettingsError, match="cannot be the name of a scope"):

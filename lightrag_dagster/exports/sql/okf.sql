@@ -33,10 +33,12 @@ CREATE TEMP MACRO list_field(name, texts) AS
 CREATE TEMP MACRO day_of(day, precision) AS
     left(day::VARCHAR, CASE precision WHEN 'year' THEN 4 WHEN 'month' THEN 7 ELSE 10 END);
 
--- The sentence of a passage that has a name, from its text as it is; null where the name does not stand there.
+-- The sentence of a passage that has a name, from its text as it is; null where the name does not stand there. A full stop
+-- ends none within `1.250`, after a short number (`1. April`) or after a short word with a capital (`Dr.`, `Mio.`).
+CREATE TEMP MACRO within() AS '(?:\b(?:\d{1,2}|\p{Lu}\p{Ll}{0,2})\. |[.!?][^\s.!?]|[^.!?\n])*';
 CREATE TEMP MACRO sentence_of(content, name, place) AS CASE WHEN place > 0 THEN
-    regexp_extract(right(left(content, place - 1), 200), '[^.!?\n]*$') || substr(content, place, length(name))
-    || regexp_extract(substr(content, place + length(name), 300), '^[^.!?\n]*[.!?]?')
+    ltrim(regexp_extract(right(left(content, place - 1), 200), within() || '$')) || substr(content, place, length(name))
+    || regexp_extract(substr(content, place + length(name), 300), '^' || within() || '[.!?]*')
 END;
 
 CREATE TEMP TABLE document AS

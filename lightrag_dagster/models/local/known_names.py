@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.core.text.names import normalise_name, normalise_type
+from lightrag_dagster.core.text.names import normalise_name, normalise_type, visible
 from lightrag_dagster.core.text.terms import CJK, MARKS, stop_words
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.offline import OTHER, NameSpan
@@ -18,7 +19,10 @@ _BETWEEN = re.compile(r"[\s.,&'’/–-]{0,3}")
 """Text between two words of a name."""
 
 _SHORT = 3
-"""Characters up to which a name of one word is found as it is written alone: `IT` is not `it`."""
+"""Characters of words of which a name is found as it is written alone: `IT` is not `it`, `AT&T` not `at T`."""
+
+_MORE = ("+", "#")
+"""Signs behind a short name that make it another: `C` does not stand in `C++`."""
 
 
 def is_table(model: str) -> bool:
@@ -51,8 +55,17 @@ def _names(file: Path) -> Iterator[tuple[str, str]]:
         aliases = given.get("aliases") or []
         kind = normalise_type(str(given.get("type") or "")) or OTHER
         for name in [given.get("name") or "", *(aliases if isinstance(aliases, list) else str(aliases).split(";"))]:
-            if cleaned := normalise_name(str(name)):
-                yield cleaned, kind
+            if normalise_name(str(name)):
+                yield " ".join(composed(visible(str(name))).split()), kind
+
+
+class _Known(NamedTuple):
+    """A name, its type, and the signs before its first word and after its last."""
+
+    name: str
+    type: str
+    before: str
+    behind: str
 
 
 class NamesOfTable:
@@ -60,34 +73,43 @@ class NamesOfTable:
 
     def __init__(self, types: dict[str, str]) -> None:
         """Know names by their types."""
-        self._found: dict[tuple[str, ...], tuple[str, str]] = {}
+        self._known: dict[tuple[str, ...], list[_Known]] = {}
         self._longest: dict[str, int] = {}
         for name, kind in types.items():
-            words = tuple(word.casefold() for word in _WORD.findall(composed(name)))
-            if words:
-                self._found.setdefault(words, (name, kind))
-                self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+            if words := list(_WORD.finditer(name)):
+                folded = tuple(word[0].casefold() for word in words)
+                one = _Known(name, kind, name[: words[0].start()], name[words[-1].end() :])
+                self._known.setdefault(folded, []).append(one)
+                self._longest[folded[0]] = max(len(words), self._longest.get(folded[0], 0))
+        for found in self._known.values():
+            found.sort(key=lambda one: -len(one.name))  # with more signs first
 
     def __call__(self, texts: Sequence[str]) -> list[list[NameSpan]]:
         """Return the names in each text."""
         return [list(self._spans(text)) for text in texts]
 
     def _spans(self, text: str) -> Iterator[NameSpan]:
-        words = list(_WORD.finditer(text))
-        folded, at = [word[0].casefold() for word in words], 0
+        words, at = list(_WORD.finditer(text)), 0
         while at < len(words):
-            longest = min(self._longest.get(folded[at], 0), len(words) - at)
-            lengths = (length for length in range(longest, 0, -1) if self._is_named(text, words[at : at + length]))
-            if length := next(lengths, 0):
-                kind = self._found[tuple(folded[at : at + length])][1]
-                yield NameSpan(words[at].start(), words[at + length - 1].end(), kind, leads=True, known=kind != OTHER)
-            at += length or 1
+            longest = min(self._longest.get(words[at][0].casefold(), 0), len(words) - at)
+            lengths = range(longest, 0, -1)
+            found = ((length, span) for length in lengths if (span := self._span(text, words[at : at + length])))
+            length, span = next(found, (1, None))
+            if span:
+                yield span
+            at += length
 
-    def _is_named(self, text: str, words: Sequence[re.Match[str]]) -> bool:
-        """Say whether words that follow each other are a name."""
-        name, _ = self._found.get(tuple(word[0].casefold() for word in words), ("", ""))
-        first = words[0][0].casefold()
-        if len(words) == 1 and (len(first) <= _SHORT or first in stop_words()):
-            return words[0][0] in _WORD.findall(name)
-        gaps = (text[one.end() : other.start()] for one, other in pairwise(words))
-        return bool(name) and all(_BETWEEN.fullmatch(one) for one in gaps)
+    def _span(self, text: str, words: Sequence[re.Match[str]]) -> NameSpan | None:
+        """Return the place of a name that words which follow each other are, with its signs; None if they are none."""
+        first, end = words[0].start(), words[-1].end()
+        folded = tuple(word[0].casefold() for word in words)
+        is_short = all(len(word) <= _SHORT or word in stop_words() for word in folded)
+        for one in self._known.get(folded, ()):
+            start, after = first - len(one.before), end + len(one.behind)
+            told = text[max(0, start) : after]
+            gaps = (text[word.end() : other.start()] for word, other in pairwise(words))
+            is_it = told == one.name if is_short else all(map(_BETWEEN.fullmatch, gaps))
+            has_signs = text[max(0, start) : first] == one.before and text[end:after] == one.behind
+            if is_it and has_signs and not (is_short and text[after : after + 1] in _MORE):
+                return NameSpan(start, after, one.type, leads=True, given=True)
+        return None

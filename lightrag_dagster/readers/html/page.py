@@ -21,7 +21,7 @@ from lightrag_dagster.readers.html.marks import write_marks
 from lightrag_dagster.readers.html.passages import passages
 from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
-from lightrag_dagster.readers.html.words import all_text
+from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
@@ -185,7 +185,7 @@ def parse_page(page: str) -> lxml_html.HtmlElement:
     # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
-    tree = lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+    tree = lxml_html.document_fromstring(with_parameters(page).encode("utf-8", "ignore"), parser)
     head = tree.find("head")
     first = next((one for one in head if one.tag not in _OF_HEAD), None) if head is not None else None
     if head is not None and first is not None:  # the parser knows no `article` that ends a head

@@ -12,13 +12,19 @@ _BREAKS = {
     *("body", "br", "button", "caption", "dd", "dt", "figcaption", "html", "img", "input", "label", "legend", "li"),
     *("option", "summary", "td", "text", "textarea", "th", "tr"),
 }
+_PARAMETER = re.compile(r"&(?=[A-Za-z][\w.-]*=)")
 _NUMBER = re.compile(r"\s*[+\-−–]?\d")
 
 
 def all_text(page: str) -> str:
     """Return all text of a page of any depth, except scripts, styles and formulas; each block is a line of its own."""
     parser = etree.HTMLParser(encoding="utf-8", target=_Lines(), huge_tree=True, remove_comments=True, remove_pis=True)
-    return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
+    return str(etree.fromstring(with_parameters(page).encode("utf-8", "ignore"), parser))
+
+
+def with_parameters(page: str) -> str:
+    """Return a page whose `&region=`, as of an address, begins no character: parsers would make `®ion=` of it."""
+    return _PARAMETER.sub("&amp;", page)
 
 
 class _Lines:

@@ -19,6 +19,13 @@ kestrel,Gateway,,,
 IT,department,,,
 Will,person,,,
 Saint-Étienne,location,,,
+AT&T,firm,,,
+C,letter,,,
+C++,language,C#,,
+4711,part,0815-22,,
+.NET,artifact,,,
+The Hague,location,,,
+McDonald's,organization,,,
 ,,,kestrel,Heron Logger
 """
 
@@ -47,6 +54,11 @@ def found(file: Path, text: str) -> list[tuple[str, str]]:
         ("杭州的阿里巴巴集团", [("阿里巴巴", "organization")]),
         ("à saint-étienne", [("saint-étienne", "location")]),
         ("herons (logger), heron (logger), kestrels", []),
+        ("We look at T in the plan of AT&T", [("AT&T", "firm")]),
+        ("C++, C# and C, not c or D#", [("C++", "language"), ("C#", "language"), ("C", "letter")]),
+        ("a bolt 0815-22, 4711 and 4712", [("0815-22", "part"), ("4711", "part")]),
+        ("on .NET, the net", [(".NET", "artifact")]),
+        ("from The Hague for McDonald’s", [("The Hague", "location"), ("McDonald’s", "organization")]),
         ("", []),
     ],
 )
@@ -68,6 +80,17 @@ def test_they_join_the_names_of_the_rules_and_give_their_types(names: Path) -> N
     entities = find_names(text, recognise=recognise).entities
     assert {(one.name, one.type) for one in entities} >= {("heron logger", "product"), ("kestrel", "gateway")}
     assert "Priya Raman" in {one.name for one in entities}
+
+
+def test_names_stay_as_they_are_given_in_lines_of_capitals_too(names: Path) -> None:
+    recognise = load_pipeline(str(names), pipeline_identity(str(names)))
+    text = (
+        "The court of The Hague uses C++ and .NET, and McDonald's sells bolt 4711.\n\nREPLACE THE HERON LOGGER BOARD."
+    )
+    found = {one.name: one.type for one in find_names(text, recognise=recognise).entities}
+    expected = {"The Hague": "location", "C++": "language", ".NET": "artifact", "McDonald's": "organization"}
+    assert found.items() >= (expected | {"4711": "part", "HERON LOGGER": "product"}).items()
+    assert not found.keys() & {"Hague", "McDonald", "NET"}
 
 
 def test_every_kind_of_table_is_read(tmp_path: Path) -> None:

@@ -103,10 +103,12 @@ def test_escapes_in_code_are_the_authors() -> None:
 def test_an_ampersand_begins_no_character() -> None:
     page = (
         "<p>Ask for a?lang=en&amp;region=eu of AT&amp;T here.</p><pre>curl a?b=1&amp;timestamp=2</pre><p>Then end.</p>"
+        "<p>Or a?b=1&region=eu&copy=2 &copy; 2024 R&eacute;gie.</p>"
     )
     found = extract_text(f"<main><h1>Use</h1>{page}</main>".encode(), "a.html")
     assert "a?lang=en&region=eu of AT&T" in found.text
     assert "curl a?b=1&timestamp=2" in found.text
+    assert "Or a?b=1&region=eu&copy=2 © 2024 Régie." in found.text
     assert found.losses is not None
     assert found.losses.lost == 0
 
