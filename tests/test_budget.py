@@ -21,7 +21,7 @@ from tools.settings_page import leaves
 CODE = {
     "assets": 2329,  # tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
     "cli": 3930,  # three causes for `status --check`; gold, JSON has what text says; restored homes; warnings of models
-    "core": 1612,  # ends of sentences, which chunks and offline had each; sheets of people, which decisions read alone before; keys of front matter; references to characters
+    "core": 1612,  # ends of sentences; sheets of people, which decisions read alone before; keys of front matter
     "curation.desk": 780,
     "curation.rules": 663,  # decisions in scopes; decisions on one line
     "engines": 201,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_614,  # ends of sentences; bills of attempts; scopes; what needs a person; amounts
+    "lines of code outside the rooms behind doors": 38_614,  # ends of sentences; bills of attempts; scopes; what needs a person
     "files": 678,  # core/attempts, claims, known names, full stops
     "settings": 149,  # facts of columns
     "commands": 52,
