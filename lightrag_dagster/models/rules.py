@@ -24,7 +24,7 @@ from lightrag_dagster.stages.extraction.writing import without_marks, write_answ
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_RULES_VERSION = 9
+_RULES_VERSION = 10
 """Raise it when records of an answer change: it is part of the key of stored answers."""
 
 _NAMES_VERSION = 6

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.core.text.full_stops import ABBREVIATIONS, MONTHS
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.offline.tokens import Kind, Token, bare, gap, opens, scan
 from lightrag_dagster.offline.words import noun_types, words
@@ -105,12 +106,12 @@ def _run_end(text: str, tokens: Sequence[Token], at: int, vocabulary: Vocabulary
                 break
             after += 1
         between = gap(text, tokens, after - 1)
-        if between == "\0" or (tokens[after].text == "I" and last.casefold() in words("months")):
+        if between == "\0" or (tokens[after].text == "I" and last.casefold() in MONTHS):
             break
         following = tokens[after]
         if between == ", " and following.text.casefold().rstrip(".") in words("legal"):
             return after + 1
-        initial = between == ". " and (len(last) == 1 or last.casefold() in words("abbreviations"))
+        initial = between == ". " and (len(last) == 1 or last.casefold() in ABBREVIATIONS)
         numbered = after == end and _is_numbered(text, last, following)
         if not (between == " " or initial) or not (following.kind == "upper" or numbered):
             break
@@ -166,7 +167,7 @@ def _name(text: str, tokens: Sequence[Token], at: int, after: int, vocabulary: V
         or folded in words("nameless")
         or (opening and folded in vocabulary.lower and folded in noun_types())
         or folded.endswith(("-speaking", "-based", "-born", "-language"))
-        or folded in words("months")
+        or folded in MONTHS
         or (opening and first == at and not _opens_as_name(text, tokens, first, vocabulary))
         or (vocabulary.german and _is_common_noun(tokens, first))
     )

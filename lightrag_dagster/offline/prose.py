@@ -8,9 +8,8 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from lightrag_dagster.core.text.full_stops import ends_sentence
 from lightrag_dagster.core.text.markdown import FRONT_MATTER
-from lightrag_dagster.core.text.terms import stop_words
-from lightrag_dagster.offline.words import words
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -25,8 +24,6 @@ _QUOTES = re.compile(r"(?<!`)``(?!`)|''")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _LABEL = re.compile(r"[^\W\d_][\w -]{0,30}:(?:\s|$)")
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
-_LAST_WORD = re.compile(r"[^\s(\"“]+$")
-_FIRST_WORD = re.compile(r"[\s\"“„«'(\[]*([^\W_]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +135,9 @@ def _is_title(line: str) -> bool:
 def _split(block: Sentence) -> Iterator[Sentence]:
     text, start = block.text, 0
     ends = () if block.level else _END.finditer(text)
-    for stop in [*(end.end() for end in ends if _ends_sentence(text, end)), len(text)]:
+    for stop in [*(end.end() for end in ends if ends_sentence(text, *end.span())), len(text)]:
         whole = text[start:stop].strip()
         short = len(whole) <= _LONGEST_SENTENCE and whole
         for part in [whole] if short else textwrap.wrap(whole, _LONGEST_SENTENCE, break_on_hyphens=False):
             yield Sentence(part, block.level, block.row)
         start = stop
-
-
-def _ends_sentence(text: str, end: re.Match[str]) -> bool:
-    """Return True if a full stop ends a sentence: not before a small letter, nor after `Dr` or `U.S`."""
-    following = _FIRST_WORD.match(text, end.end(), end.end() + 60)
-    first = (following and following[1]) or ""
-    if end[0][0] != "." or not first:
-        return True
-    if first[0].islower():
-        return False
-    before = _LAST_WORD.search(text, max(0, end.start() - 30), end.start())
-    word = before[0].casefold() if before else ""
-    if end[0] != "." or not word:
-        return True
-    if word.isdigit() and len(word) <= 2:
-        return first.casefold() not in words("months")
-    abbreviated = len(word) == 1 or "." in word or word in words("abbreviations")
-    return not abbreviated or first.casefold() in stop_words()

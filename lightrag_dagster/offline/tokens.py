@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
+from lightrag_dagster.core.text.full_stops import MONTHS
 from lightrag_dagster.core.text.terms import MARKS
 from lightrag_dagster.offline import east_asian
 from lightrag_dagster.offline.words import words
@@ -37,7 +38,7 @@ class Token(NamedTuple):
 @cache
 def _pattern(*, east_asian_names: bool) -> re.Pattern[str]:
     """Return the pattern of all tokens; its repetitions are bounded or cannot overlap, so it takes linear time."""
-    month = "|".join(sorted((month.capitalize() for month in words("months")), key=lambda name: (-len(name), name)))
+    month = "|".join(sorted((month.capitalize() for month in MONTHS), key=lambda name: (-len(name), name)))
     year = r"(?:1\d|20)\d\d"
     letter = r"[^\W_\u3040-\u30ff\u3400-\u9fff]" if east_asian_names else r"[^\W_]"
     run = rf"{letter}+(?:[{MARKS}]+{letter}*)*"

@@ -41,7 +41,7 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
     "raw_documents": 16,
-    "chunks": 1,
+    "chunks": 2,
     "extractions": 4,
     "mentions": 7,
     "facts": 4,

@@ -6,7 +6,7 @@ from lightrag_dagster.offline.words import words
 @pytest.mark.parametrize(
     ("kind", "some"),
     [
-        ("months", "märz"),
+        ("units", "grad"),
         ("connectors", "&"),
         ("names", "zoe"),
         ("headings", "zweck"),

@@ -4,13 +4,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from lightrag_dagster.core.text.full_stops import ends_sentence
 from lightrag_dagster.stages.chunking.splitter import Boundaries
 
 # After a full stop only before a word that does not begin in lower case, and not after an initial or abbreviation.
 _SENTENCE = re.compile(r"(?:(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]+[」』”’）]{0,4})\s*|\n\s*\n\s*")
-_ABBREVIATED = re.compile(r"(?:\b(?:[^\W\d_]|e\.g|i\.e|z\.B|cf|Dr|Mr|Mrs|Ms|Prof|St|vs|bzw|ca|approx))\.\Z")
-_NUMBERED = re.compile(r"\b(?:No|Nr|Fig|Art|Vol|Abb|pp)\.\Z")
-_LONGEST_ABBREVIATION = 10
 _WORD = re.compile(r"\s+")
 
 
@@ -26,7 +24,7 @@ def words(text: str) -> Boundaries:
 
 def sentences(text: str) -> Boundaries:
     """Return the start of each sentence: after `.!?…` and white space, after `。！？`, and after a blank line."""
-    return _behind(text, _SENTENCE, unless=_goes_on)
+    return _behind(text, _SENTENCE, only=ends_sentence)
 
 
 def sentences_or_words(text: str) -> Boundaries:
@@ -51,24 +49,14 @@ def outside(inner: Boundaries, regions: Sequence[tuple[int, int]]) -> Boundaries
     return lambda start, end: [offset for offset in inner(start, end) if is_outside(offset)]
 
 
-def _behind(text: str, pattern: re.Pattern[str], unless: Callable[[str, int, int], bool] | None = None) -> Boundaries:
-    """Return the boundaries behind each match of a pattern, `unless` a function of its text, start and end is true."""
+def _behind(text: str, pattern: re.Pattern[str], only: Callable[[str, int, int], bool] | None = None) -> Boundaries:
+    """Return the boundaries behind each match of a pattern, `only` where a function of text, start and end says so."""
 
     def found(start: int, end: int) -> Sequence[int]:
         return [
             at.end()
             for at in pattern.finditer(text, start, end)
-            if start < at.end() < end and not (unless and unless(text, at.start(), at.end()))
+            if start < at.end() < end and (not only or only(text, at.start(), at.end()))
         ]
 
     return found
-
-
-def _goes_on(text: str, stop: int, following: int) -> bool:
-    """Return True if a full stop belongs to an abbreviation, or is followed by a word in lower case."""
-    if text[stop] != "." or "\n\n" in text[stop:following]:
-        return False
-    if text[following].islower():
-        return True
-    before = text[max(0, stop + 1 - _LONGEST_ABBREVIATION) : stop + 1]
-    return bool(_ABBREVIATED.search(before) or (text[following].isdigit() and _NUMBERED.search(before)))

@@ -1,4 +1,4 @@
-"""Absolute dates in words, in ten languages; neither today's date nor a locale has a part in it.
+"""Absolute dates in words, in eleven languages; neither today's date nor a locale has a part in it.
 
 A text is read as a whole: a word that is neither part of a date nor known to leave it as it is (`ago`, `about`,
 `employees`) makes it unread. So does a date that can be read in two ways.
@@ -23,19 +23,25 @@ _SHORT_END = re.compile(r"(?<!\d)([12]\d)(\d\d)([-/])(1[3-9]|[2-9]\d)(?![-/.]?\d
 _A = re.compile(
     r"^a (?=partire? |principios |inicios |finales |\d)|(?<=fino )a "
 )  # of dates in Spanish and Italian; elsewhere as in `a year`
+_DO = re.compile(r"^(od .*\b)?do (?!.*\b(?:de|ano|mês|dia|(?:tri|se)mestre|início|fim)\b)|(?<=\d\. )listopada(?!\w)")
+"""The Polish word for until, which in Portuguese is `of the`; and October in Croatian, which in Polish is November."""
+
+_ERAS = {"昭和": 1925, "平成": 1988, "令和": 2018}
+_ERA = re.compile(rf"({'|'.join(_ERAS)})(元|\d\d?)(?=年)")
 _AFTER = "until, after the date"
 _PUNCTUATION = frozenset("()[].,;:'\"’“”„«»、。，")
 
 _Y = r"([12]\d{3})(?!\d)"
 _NTH = r"(?:\.?(?:st|nd|rd|th|er|e|o|a|de)(?![^\W\d_])|-(?:го|й|м|е)(?!\w)|[.°])?"
 _N = rf"(\d\d?)(?!\d){_NTH}"
-_M = r"<([mq]\d\d?)>"
+_M = r"<([mqh]\d\d?)>"
 _OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im|van)\b ?)?"
-_QUARTER = re.compile(rf"第?(?<!\d)([1-4])(?!\d){_NTH} ?<q>|<q>\.? ?([1-4])(?!\d)")
+_QUARTER = re.compile(rf"第?(?<!\d)([1-4])(?!\d){_NTH} ?<([qh])>|<([qh])>\.? ?([1-4])(?!\d)")
+_SPANS = {None: (1, 12), -1: (1, 3), -2: (4, 6), -3: (7, 9), -4: (10, 12), -11: (1, 6), -12: (7, 12)}
 _FORMS = (
     ("yxmd", r"([12]\d{3})(?P<s0>[-/.])(\d\d?)(?P=s0)(\d\d?)(?!\d)"),
     ("axby", r"(\d\d?)(?P<s1>[-/.]) ?(\d\d?)(?P=s1) ?" + _Y),
-    ("dm", r"(\d\d?)\. ?(\d\d?)\.(?= ?(?:-|bis\b))"),
+    ("dm", r"(\d\d?)\. ?(\d\d?)\.(?= ?(?:-|(?:bis|until)\b))"),
     ("dmy", f"{_N}{_OF}{_M}(?:{_OF}{_Y})?"),
     ("mdy", f"{_M}{_OF}{_N}(?:{_OF}{_Y})?"),
     ("my", f"{_M}(?:{_OF}{_Y})?"),
@@ -60,7 +66,7 @@ class When(NamedTuple):
 class _Parts(NamedTuple):
     year: int | None
     month: int | None
-    """Below zero: a quarter."""
+    """Below zero: a quarter, or a half from -11."""
     day: int | None
 
 
@@ -68,7 +74,7 @@ class _Parts(NamedTuple):
 def read_when(words: str) -> When | None:
     """Return the time that words name; None if it is not absolute, or they say something else as well.
 
-    A date alone, or after `since`, opens a time without an end. A quarter has the precision of a month.
+    A date alone, or after `since`, opens a time without an end. A quarter or a half has the precision of a month.
     """
     text = _plain(words)
     found = list(_pattern().finditer(text))
@@ -102,19 +108,23 @@ def read_date(text: str) -> tuple[date, str] | None:
 
 
 def _plain(words: str) -> str:
-    """Return words with months as `<m3>`, quarters as `<q3>` and all numbers in digits."""
+    """Return words with months as `<m3>`, quarters as `<q3>`, halves as `<h2>` and all numbers in digits."""
     text = unicodedata.normalize("NFKC", words).casefold() if len(words) <= _LONGEST else ""
     text = re.sub("[‐-―−〜]", "-", " ".join(text.split())).replace("t/m", "tot")
     text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", _in_force().sub("", text))))
+    text = _DO.sub(lambda match: f"{match[1] or ''}until " if match[0].endswith(" ") else "", text)
     months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
 
     def known(match: re.Match[str]) -> str:
         word = match[0]
-        return f"<m{months[word]}>" if word in months else "<q>" if word in quarters else ordinals.get(word, word)
+        if word in months:
+            return f"<m{months[word]}>"
+        return f"<{quarters[word]}>" if word in quarters else ordinals.get(word, word)
 
     text = re.sub(f"[{_NUMERALS}十]+(?=[年月日号號]|<q>)", _in_digits, _tokens().sub(known, text))
+    text = _ERA.sub(lambda match: str(_ERAS[match[1]] + int(match[2].replace("元", "1"))), text)
     text = re.sub(r"(?<=\d{4})年|(?<=\d)[日号號]", " ", re.sub(r"(\d\d?)月", r"<m\1>", text))
-    return _QUARTER.sub(lambda match: f"<q{match[1] or match[2]}>", text)
+    return _QUARTER.sub(lambda match: f"<{match[2] or match[3]}{match[1] or match[4]}>", text)
 
 
 def _in_digits(numeral: re.Match[str]) -> str:
@@ -166,7 +176,7 @@ def _parts(match: re.Match[str]) -> _Parts | None:
             return None
         month_first = found["x"] != "." and b > 12
         found |= {"m": found["a"], "d": found["b"]} if month_first else {"d": found["a"], "m": found["b"]}
-    signed = ((found.get(part) or "").replace("m", "").replace("q", "-") for part in "ymd")
+    signed = ((found.get(part) or "").replace("m", "").replace("q", "-").replace("h", "-1") for part in "ymd")
     return _Parts(*(int(number) if number else None for number in signed))
 
 
@@ -188,9 +198,8 @@ def _day(parts: _Parts, *, last: bool = False) -> tuple[date, str] | None:
     if year is None or (day is not None and (month is None or month < 0)):
         return None
     precision = "year" if month is None else "month" if day is None else "day"
-    if month is None or month < 0:
-        month = 3 * -(month or -4) if last else 3 * -(month or -1) - 2
     try:
+        month = month if month and month > 0 else _SPANS[month][last]
         return date(year, month, (monthrange(year, month)[1] if last else 1) if day is None else day), precision
-    except ValueError:
+    except (ValueError, KeyError):
         return None

@@ -15,6 +15,9 @@ from lightrag_dagster.stages.chunking import boundaries
         ["漢字です。", "「はい。」", "次！", "です"],
         ["A title without a stop\n\n", "A paragraph. ", "More\n \n", "end"],
         ["One line\nof two. ", "Yes."],
+        ["Ab 1. April 2021 galt es. ", "Am 3. Quartal lag es nicht. ", "Im Jahr 2021. ", "April war kalt."],
+        ["Er zahlte 3,2 Mio. Euro an die Bahnhofstr. 5 nach Abs. 2 Nr. 3. ", "Z. B. Bonn. ", "Am 5. ", "Es blieb."],
+        ["It was 12 Mrd. ", "The rest, e.g. Oslo, left at 3 a.m. ", "Nobody saw 5 %. ", "Sales fell by 3.5. ", "End"],
         ["What?! ", "Really... ", "Yes"],
     ],
 )
