@@ -34,7 +34,7 @@ def run_backfill(
 
     Without a choice, only print the cost of all. `overrides` are settings for this backfill alone, by section. Answers
     are kept, so that another backfill resumes one that was interrupted. Return the exit code: 0, or 1 when a source is
-    withheld.
+    withheld or cannot be ingested.
     """
     settings = load_settings().changed(**overrides)
     told = terminal(stderr=True) if as_json else console
@@ -45,8 +45,12 @@ def run_backfill(
     states = pending(situation)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
-        told.print("Everything was made with the current prompts, models and settings.")
-        return _not_started(settings, None, as_json)
+        problems = {name: one.problem for name, one in states.sources.items() if one.problem}
+        for name, problem in problems.items():
+            told.print(f"{name} cannot be ingested: {problem}")
+        if not problems:
+            told.print("Everything was made with the current prompts, models and settings.")
+        return max(_not_started(settings, None, as_json), bool(problems))
     if knowledge_base and not everything and not names:
         sources = []
     whole = (bool(states.outdated) and not names) or knowledge_base

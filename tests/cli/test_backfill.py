@@ -12,6 +12,20 @@ from tests.support import FLOOD, build
 
 
 @pytest.mark.long
+def test_a_source_that_cannot_be_ingested_is_no_success(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    (notes / "flood.txt").write_text(FLOOD)
+    build(load_settings())
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__METHOD", "mentions")
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__NAMES_MODEL", "nowhere.csv")
+    code, output, _ = command(capfd, monkeypatch, "backfill", "--all")
+    assert code == 1
+    assert "notes cannot be ingested: setting extraction.names_model: there is no table nowhere.csv" in output
+    assert "Everything was made" not in output
+
+
+@pytest.mark.long
 def test_a_backfill_from_edit_to_published(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
