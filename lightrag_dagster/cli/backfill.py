@@ -15,7 +15,7 @@ from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
-from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
@@ -45,12 +45,7 @@ def run_backfill(
     states = pending(situation)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
-        problems = {name: one.problem for name, one in states.sources.items() if one.problem}
-        for name, problem in problems.items():
-            told.print(f"{name} cannot be ingested: {problem}")
-        if not problems:
-            told.print("Everything was made with the current prompts, models and settings.")
-        return max(_not_started(settings, None, as_json), bool(problems))
+        return max(_tell_nothing_outdated(told, states), _not_started(settings, None, as_json))
     if knowledge_base and not everything and not names:
         sources = []
     whole = (bool(states.outdated) and not names) or knowledge_base
@@ -98,6 +93,14 @@ def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str])
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )
+
+
+def _tell_nothing_outdated(console: Console, states: Pending) -> int:
+    """Say that nothing is outdated, or which sources cannot be judged; return the exit code, 1 for these."""
+    problems = [f"{name} cannot be ingested: {one.problem}" for name, one in states.sources.items() if one.problem]
+    for line in problems or ["Everything was made with the current prompts, models and settings."]:
+        console.print(line)
+    return int(bool(problems))
 
 
 def _not_started(settings: Settings, plan: Plan | None, as_json: bool) -> int:
