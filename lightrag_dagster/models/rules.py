@@ -27,7 +27,7 @@ from lightrag_dagster.stages.prompts.fencing import last_fenced
 _RULES_VERSION = 10
 """Raise it when records of an answer change: it is part of the key of stored answers."""
 
-_NAMES_VERSION = 6
+_NAMES_VERSION = 7
 """Raise it when other names are found: it is part of the recipe of extractions."""
 
 _SHORT_NUMBER = re.compile(r"[0-9.]{1,5}")
