@@ -30,7 +30,7 @@ CODE = {
     "imports": 891,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
     "indexes": 2300,  # SQL in processes, checks of files; views on a full disk; views for one connection
     "models": 2417,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
-    "models.local": 563,  # tables of known names
+    "models.local": 564,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
     "orchestration": 993,  # scopes; namespaces of any folder; runs that hang
     "pipeline": 3257,  # scopes and what they replaced, kept rows; copies that end early; retries by batch

@@ -105,11 +105,12 @@ class NamesOfTable:
         folded = tuple(word[0].casefold() for word in words)
         is_short = all(len(word) <= _SHORT or word in stop_words() for word in folded)
         for one in self._known.get(folded, ()):
-            start, after = first - len(one.before), end + len(one.behind)
+            behind = one.behind if text.startswith(one.behind, end) else one.behind.removesuffix(".")  # of `Acme Inc.`
+            start, after = first - len(one.before), end + len(behind)
             told = text[max(0, start) : after]
             gaps = (text[word.end() : other.start()] for word, other in pairwise(words))
             is_it = told == one.name if is_short else all(map(_BETWEEN.fullmatch, gaps))
-            has_signs = text[max(0, start) : first] == one.before and text[end:after] == one.behind
+            has_signs = text[max(0, start) : first] == one.before and text[end:after] == behind
             if is_it and has_signs and not (is_short and text[after : after + 1] in _MORE):
                 return NameSpan(start, after, one.type, leads=True, given=True)
         return None

@@ -25,6 +25,7 @@ C++,language,C#,,
 4711,part,0815-22,,
 .NET,artifact,,,
 The Hague,location,,,
+Acme Inc.,firm,,,
 McDonald's,organization,,,
 ,,,kestrel,Heron Logger
 """
@@ -57,6 +58,7 @@ def found(file: Path, text: str) -> list[tuple[str, str]]:
         ("We look at T in the plan of AT&T", [("AT&T", "firm")]),
         ("C++, C# and C, not c or D#", [("C++", "language"), ("C#", "language"), ("C", "letter")]),
         ("a bolt 0815-22, 4711 and 4712", [("0815-22", "part"), ("4711", "part")]),
+        ("Acme Inc of ACME INC.", [("Acme Inc", "firm"), ("ACME INC.", "firm")]),
         ("on .NET, the net", [(".NET", "artifact")]),
         ("from The Hague for McDonald’s", [("The Hague", "location"), ("McDonald’s", "organization")]),
         ("", []),
