@@ -12,9 +12,9 @@ _LARGER = 1.15  # times the size of the text; other text than headings is rarely
 _WIDER = 1.3  # than from line to line: the gap between two paragraphs
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
-_NO_SPACES = re.compile(
-    "[\u3001-\u3011\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff5e]"
-)  # of Chinese and Japanese
+_NO_SPACES = re.compile("[\u3001-\u3011\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff5e]")
+"""Characters of Chinese and Japanese."""
+
 _SHORT = 15  # characters; a line with fewer may be an item of a list
 _RAGGED = 2.5  # in sizes, by which lines of a paragraph may end before its edge
 _MOST_HEADINGS = 0.5  # share of the lines; with more, size is not a sign of headings
@@ -42,7 +42,7 @@ def _page(lines: list[Line], levels: dict[float, int], usual: dict[float, int]) 
         for place, (line, gap) in enumerate(found):
             if gap > _WIDER * usual.get(size, gap):
                 texts += ["", line.text]
-            elif gap > 0 and _goes_on(found[place - 1][0], line, found):
+            elif gap > 0 and _is_continued(found[place - 1][0], line, found):
                 texts[-1] += line.text
             else:
                 texts.append(line.text)
@@ -53,14 +53,11 @@ def _page(lines: list[Line], levels: dict[float, int], usual: dict[float, int]) 
             yield from texts
 
 
-def _goes_on(line: Line, following: Line, around: list[tuple[Line, float]]) -> bool:
-    """Return True if a full line of a script without spaces goes on in the next one, in which a word may be divided."""
-    is_indented = following.left > line.left + line.size
-    if (
-        is_indented
-        or len(line.text) < _SHORT
-        or not (_NO_SPACES.match(line.text[-1]) and _NO_SPACES.match(following.text[:1]))
-    ):
+def _is_continued(line: Line, following: Line, around: list[tuple[Line, float]]) -> bool:
+    """Return True if the next line continues a full line of a script without spaces, where a word may be divided."""
+    if len(line.text) < _SHORT or following.left > line.left + line.size:  # an item of a list, or an indented paragraph
+        return False
+    if not (_NO_SPACES.match(line.text[-1]) and _NO_SPACES.match(following.text[:1])):
         return False
     edge = max(one.right for one, _ in around if one.left < line.right and line.left < one.right)
     return line.right > edge - _RAGGED * line.size
