@@ -175,8 +175,10 @@ def test_a_body_in_many_parts_is_not_measured_again_with_each(tmp_path: Path) ->
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asked = {"type": "http", "path": "/health", "method": "POST", "headers": []}
-    asyncio.run(app_of(service)(asked, receive, send))  # type: ignore[arg-type]
+    async def ask() -> None:
+        await app_of(service)({"type": "http", "path": "/health", "method": "POST", "headers": []}, receive, send)
+
+    asyncio.run(ask())
     assert sent[0]["status"] == 413
     assert _Counted.asked < 10_000
 
