@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 432,  # scopes; unfinished backfills
     "query": 4289,  # time limits, follow, SQL in processes; spellings of relations, followed walls
-    "readers": 8501,  # notebooks, packed attachments; encodings told by words; fields; turned pages, directions
+    "readers": 8497,  # notebooks, packed attachments; encodings told by words; fields; turned pages, directions
     "report": 807,  # numbers of facts, contradictions
     "resources": 89,  # facts of the resource
     "serving": 942,  # a priced stream is complete before its first line; clients that do not read

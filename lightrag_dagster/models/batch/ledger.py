@@ -130,7 +130,7 @@ class BatchLedger(Database):
         values = {"state": new.state, "document": new.model_dump_json()}
         with self.begin() as connection:
             found = connection.execute(select(BATCHES.c.document).where(BATCHES.c.name == old.name)).scalar()
-        if found and Batch.model_validate_json(found) == old:  # older versions have written it with fewer fields
+        if found and Batch.model_validate_json(found) == old:  # also if it lacks a field that has its default
             unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == found)
             with self.begin() as connection:
                 connection.execute(update(BATCHES).where(unchanged).values(values))
