@@ -1,7 +1,7 @@
 """The word lists of `words.txt`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cache
 from importlib import resources
 
@@ -22,12 +22,20 @@ def listed(*names: str) -> frozenset[str]:
     return frozenset(word for name in names for word in meanings(name))
 
 
-def any_of(words: Iterable[str], end: str = END) -> str:
+def any_of(words: Set[str], end: str = END) -> str:
     """Return a pattern of any of some words, which end where they do if they have letters with case."""
-    made = sorted(words, key=lambda one: (-len(one), one))
-    return "|".join(
-        rf"(?<![^\W\d_]){re.escape(one)}{end}" if one[-1].lower() != one[-1].upper() else re.escape(one) for one in made
-    )
+    cased = {one for one in words if one[-1].lower() != one[-1].upper()}
+    found = [_either(words - cased)] if words - cased else []
+    return "|".join([*found, rf"(?<![^\W\d_]){_either(cased)}{end}"] if cased else found)
+
+
+def _either(words: Iterable[str]) -> str:
+    """Return a pattern of the longest of some words, which looks at each letter once."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(words, reverse=True):
+        rests.setdefault(word[:1], []).append(word[1:])
+    made = [re.escape(first) + (_either(each) if first else "") for first, each in rests.items()]
+    return f"(?:{'|'.join(made)})" if len(made) > 1 else made[0]
 
 
 @cache

@@ -29,20 +29,23 @@ _WIDE = {0xFF01 + at: 0x21 + at for at in range(94)} | {0xFFE1: "£", 0xFFE5: "�
 _PLAIN = _WIDE | dict.fromkeys(map(ord, "‐‑–—−"), "-") | dict.fromkeys(map(ord, "‘’"), "'")
 _DIGITS = re.compile(r"(?:\d{1,3}(?:[ ']\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*)(?:[eE][-+]?\d{1,2}(?!\w))?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")  # the second as in India
-_NOT_ALONE = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)")
+_SUMMED = re.compile(r"(?:\d[\d,.]*[兆億亿万萬])+\d[\d,]*[億亿万萬千]?")  # 3億2000万
+_OTHER = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)|[⁄¼-¾⅐-⅟]|^ ?-(?= |$)|-$")
+"""Behind a number: what makes it another one."""
+
+_UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
+"""Signs beside a unit which say that the number may not be the amount."""
+
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _FIRST = re.compile(r"[^ /(,;]+")
-FINE = re.compile(r" ?(?:/|(?:per|pro|je|par|por|al|a) ) ?(?:l|lit\w+|k?wh|kilowatt\w*)(?!['’\w])", re.IGNORECASE)
+FINE = r"[ ]?(?:/|(?:per|pro|je|par|por|al|a)[ ])[ ]?(?:l|lit\w+|k?wh|kilowatt\w*)(?!['’\w])"
 """Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
-_LETTERS = {"K": "k", "T": "Tsd", "T-": "Tsd", "t": "Tsd", "m": "M", "mn": "M", "MM": "M", "b": "bn"}
-_SUMMED = re.compile(r"(?:\d[\d,.]*[兆億亿万萬])+\d[\d,]*[億亿万萬千]?")  # 3億2000万
-_MINUS_BEHIND = re.compile(r"^ ?-(?= |$)|-$")
+
+CURRENCY_SIGN = "[$¢£¥฿\u20a0-\u20c0]"
+_HYPHEN = re.compile(rf"-(?={CURRENCY_SIGN}$)|(?<=^US) (?=\$$)", re.IGNORECASE)
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
 _EITHER = {",": True, ".": True}
-_SIGN = re.compile(r"([^\W\d_]{0,3})([- ]?)(\W)")  # of a currency
-_UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
-"""Signs beside a unit which say that the number may not be the amount."""
 
 
 @lru_cache(maxsize=4096)
@@ -52,64 +55,29 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     Signs of currencies become their codes; other units stay as they are written. `decimal` is the decimal sign of
     numbers, if that is known.
     """
-    text = " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else ""
-    text, is_in_doubt = _scale_behind(_SUMMED.sub(_sum, text))
-    found = _DIGITS.search(text)
-    if not found:
+    text = _SUMMED.sub(_sum, " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else "")
+    if not (found := _DIGITS.search(text)):
         return None
     before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
-    if _NOT_ALONE.search(after) or _MINUS_BEHIND.search(after) or "⁄" in unicodedata.normalize("NFKC", after):
-        return None
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
     signs = "".join(said).replace(ahead.replace(" ", ""), "", 1)
-    if (ahead and not _is_currency(ahead)) or len(signs) > 1:
-        return None
-    scale, of_scale, rest = _scale(after, is_money=bool(ahead))
+    in_order = _in_order(ahead)
+    scale, of_ahead, money = _scale(in_order)
+    scale_behind, of_behind, rest = _scale(_in_order(after), is_money=bool(ahead))
     behind = rest.strip(" -,;:")
-    if _UNSURE.search(behind):
+    if _OTHER.search(after) or _UNSURE.search(behind) or len(signs) > 1 or (ahead and not _is_currency(money)):
+        return None
+    if in_order == ahead and of_ahead == _BY_DECIMAL["."]:  # one million $5 tickets
         return None
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
-    unit = " ".join(dict.fromkeys(unit_of(each) for each in (ahead, behind) if each))
-    groups = {} if is_in_doubt else of_scale if scale != 1 else _grouping(unit)
+    unit = " ".join(dict.fromkeys(unit_of(each) for each in (money, behind) if each))
+    groups = next(known for known in (of_ahead, of_behind, _grouping(unit)) if known is not None)
     number = _decimal(re.sub("[ ']", "", found[0]), groups, decimal)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
-    value = float(number * scale) * (-1 if signs == "-" else 1)
+    value = float(number * scale * scale_behind) * (-1 if signs == "-" else 1)
     return (value, unit) if math.isfinite(value) else None
-
-
-@cache
-def in_scales() -> re.Pattern[str]:
-    """Return the pattern of a currency with a scale, as reports write it: MEUR, T€, EURm, Mio. €, EUR million."""
-    known = {word for word, code in meanings("units").items() if code != "%"} | listed("currencies before")
-    codes = "|".join(sorted(word.upper() for word in known if re.fullmatch("[a-z]{3}", word)))
-    money, ahead = any_of(known), any_of(listed("scales beside decimal commas"))  # one million $5 tickets
-    scales = any_of(listed("scales", "scales beside decimal commas"))
-    sign = f"(?:US)?[€$£¥]|{codes}"
-    return re.compile(
-        rf"(?<![^\W\d])(?-i:(?P<scale1>MM|T-?|[kKM])(?P<money1>{sign})(?!\w)|(?P<scale2>[MmTt])(?P<money2>kr)(?!\w)"
-        rf"|(?P<money3>{sign})(?P<scale3>mn?|bn?|[kM])(?!\w))"
-        rf"|(?P<scale4>{ahead})\.? ?(?P<money4>{money})|(?P<money5>{money})(?: | in )(?P<scale5>{scales})",
-        re.IGNORECASE,
-    )
-
-
-def _scale_behind(text: str) -> tuple[str, bool]:
-    """Return a text with the scale and currency of such a pair behind its number, and whether the scale is a letter."""
-    if not (found := in_scales().search(text)):
-        return text, False
-    scale, money = ("".join(found[f"{name}{at}"] or "" for at in range(1, 6)) for name in ("scale", "money"))
-    ahead, behind = text[: found.start()].rstrip(), text[found.end() :]
-    number = re.match(r" ?-?\d(?:[\d.,' ]*\d)?", behind)
-    at, is_letter = number.end() if number else 0, not (found["scale4"] or found["scale5"])
-    return f"{ahead}{behind[:at]} {_LETTERS.get(scale, scale) if is_letter else scale} {money}{behind[at:]}", is_letter
-
-
-def _sum(found: re.Match[str]) -> str:
-    """Return the number that several with a scale each are together."""
-    each = re.findall(r"([\d,.]+)(\D?)", found[0])
-    return str(sum(Decimal(one.replace(",", "")) * Decimal(meanings("scales").get(name, "1")) for one, name in each))
 
 
 def read_yes_no(words: str) -> bool | None:
@@ -120,52 +88,78 @@ def read_yes_no(words: str) -> bool | None:
 
 def unit_of(word: str) -> str:
     """Return a unit with the code of a currency's sign or name, and other units as they are written."""
-    whole, first = meanings("units").get(_plain(word).casefold()), _FIRST.match(word)
+    plain, first = _HYPHEN.sub("", word), _FIRST.match(word)
+    whole = meanings("units").get(plain.casefold())
     if whole or not first or first[0] == word:
-        return whole or _plain(word)
+        return whole or plain
     return unit_of(first[0]) + word[first.end() :]
+
+
+@cache
+def currencies() -> frozenset[str]:
+    """Return the signs, codes and names of currencies that may stand before an amount."""
+    return listed("currencies before") | {word for word, code in meanings("units").items() if code != "%"}
+
+
+@cache
+def scaled_currency() -> str:
+    """Return the pattern of a currency with a scale behind it, or a letter before it: MEUR, T€, EURm, EUR million."""
+    codes = "|".join(sorted(word.upper() for word in currencies() if re.fullmatch("[a-z]{3}", word)))
+    sign, scales = f"(?:US)?[€$£¥]|{codes}", any_of(listed("scales", "scales beside decimal commas"))
+    return (
+        rf"(?<![^\W\d])(?-i:(?:(MM|T-?|[kKMmt])({sign}|kr)|({sign})(mn?|bn?|[kM]))(?!\w))"
+        rf"|({any_of(currencies())})(?:[ ]in)?[ ]({scales})"
+    )
+
+
+@cache
+def _scaled() -> re.Pattern[str]:
+    return re.compile(scaled_currency(), re.IGNORECASE)
+
+
+def _in_order(text: str) -> str:
+    """Return a text in which the scale of a currency stands before it, and a letter of its own."""
+
+    def ordered(found: re.Match[str]) -> str:
+        letter = (found[1] or found[4] or "")[:1].lower().replace("t", "k")
+        return f"{letter or found[6]} {found[2] or found[3] or found[5]}"
+
+    return _scaled().sub(ordered, text, count=1)
+
+
+def _sum(found: re.Match[str]) -> str:
+    """Return the number that several with a scale each are together."""
+    each = re.findall(r"([\d,.]+)(\D?)", found[0])
+    return str(sum(Decimal(one.replace(",", "")) * Decimal(meanings("scales").get(name, "1")) for one, name in each))
 
 
 def _is_currency(word: str) -> bool:
     """Say whether a word may stand before an amount."""
-    sign = _currency_sign(word)
-    is_sign = sign and sign[2] != " "
-    is_known = meanings("units").get(_plain(word).casefold(), "%") != "%"
-    return bool(is_sign) or is_known or word.strip(".").casefold() in listed("currencies before")
-
-
-def _plain(word: str) -> str:
-    """Return US-$ and US $ as US$, and other words as they are."""
-    sign = _currency_sign(word)
-    return sign[1] + sign[3] if sign else word
-
-
-def _currency_sign(word: str) -> re.Match[str] | None:
-    found = _SIGN.fullmatch(word)
-    return found if found and unicodedata.category(found[3]) == "Sc" else None
+    plain = _HYPHEN.sub("", word).strip(".").casefold()
+    return plain in currencies() or bool(re.fullmatch(rf"[^\W\d_]{{0,3}}{CURRENCY_SIGN}", plain))
 
 
 def _grouping(unit: str) -> Mapping[str, bool]:
     """Return which sign groups beside a unit, if three digits follow it; one that is left out may or may not."""
     first = _FIRST.match(unit)
-    name = first[0].casefold() if first else ""
-    if (
-        first
-        and (_is_currency(first[0]) or name in listed("names of currencies"))
-        and not FINE.match(unit, first.end())
-    ):
-        return _EITHER if name in listed("currencies grouped by dots") else {",": True}
-    return _EITHER if name in listed("whole things") else {}
+    name, rest = (first[0], unit[first.end() :]) if first else ("", "")
+    is_money = _is_currency(name) or name.casefold() in listed("names of currencies")
+    if is_money and not re.match(FINE, rest, re.IGNORECASE):
+        return _EITHER if name.casefold() in listed("currencies grouped by dots") else {",": True}
+    return _EITHER if name.casefold() in listed("whole things") else {}
 
 
-def _scale(after: str, *, is_money: bool) -> tuple[Decimal, Mapping[str, bool], str]:
-    """Return the factor of the words after a number, which sign groups in their language, and the rest."""
-    scale, groups = Decimal(1), _BY_DECIMAL["."]
-    while word := _WORD.match(after):
-        name, rest = word[1].casefold(), after[word.end() :]
+def _scale(words: str, *, is_money: bool = False) -> tuple[Decimal, Mapping[str, bool] | None, str]:
+    """Return the factor of the scale words at a beginning, which sign groups in their language, and the rest."""
+    scale = Decimal(1)
+    groups: Mapping[str, bool] | None = None
+    while word := _WORD.match(words):
+        name, rest = word[1].casefold(), words[word.end() :]
+        words_behind = _OF.sub("", rest)
+        is_before = _is_currency(words_behind.partition(" ")[0])
         letter = "1e6" if name == "mm" and is_money else meanings("scales of letters").get(name)
-        if letter and (is_money or (rest and (name == "k" or _is_currency(_OF.sub("", rest).partition(" ")[0])))):
-            factor = letter
+        if letter and (is_money or is_before or (rest and name == "k")):
+            factor, groups = letter, {} if is_before else _BY_DECIMAL["."]
         elif letter and (rest[:1].isalpha() or (word[1] in ("k", "M") and not rest)):
             factor = "NaN"  # 5m users are millions, 5 m high is a length; 12k alone are thousands
         elif word[1] in ("Billion", "Trillion") and not is_money:
@@ -173,12 +167,13 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, Mapping[str, bool], 
         elif name in meanings("scales beside decimal commas"):
             factor, groups = meanings("scales beside decimal commas")[name], _BY_DECIMAL[","]
         elif name in meanings("scales"):
-            factor = meanings("scales")[name]
+            factor, groups = meanings("scales")[name], _BY_DECIMAL["."]
         else:
             break
-        scale, after = scale * Decimal(factor), _OF.sub("", rest)
-        groups = groups if after == rest or rest.startswith("of") else _BY_DECIMAL[","]
-    return scale, groups, after
+        if words_behind != rest and not rest.startswith("of"):
+            groups = _BY_DECIMAL[","]
+        scale, words = scale * Decimal(factor), words_behind
+    return scale, groups, words
 
 
 def _decimal(digits: str, groups: Mapping[str, bool], decimal: str | None) -> Decimal | None:
