@@ -8,7 +8,7 @@ import re
 from functools import cache
 from itertools import pairwise
 
-from lightrag_dagster.stages.facts.lexicon import any_of, listed
+from lightrag_dagster.stages.facts.lexicon import END, any_of, listed
 from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, currencies, scaled_currency
 
 _NEAR = 60
@@ -23,6 +23,8 @@ _SIGN = (
     r"(?<![\w)])[-–](?=\S)|(?:[≤≥±−▲△]|(?<=[ (|])(?:[<>]=?|\./\.)|マイナス|负|負)[^\S\n]?"
     r"|(?<!\w)(?:minus|moins|meno|menos|минус|negative)\s"
 )
+_CLOSED = r"[ |]{0,3}\)"  # in reports to the SEC in a cell of its own
+_REST_OF_SENTENCE = r"[^.;|\n]*(?:\.\d[^.;|\n]*)*"
 _DASH = "[-‐‑–—−~〜～]"
 _ALSO_AT = frozenset(("a", "à", "au", "al"))
 """Words for to that say the price of one too: 3 voitures à 40 €."""
@@ -33,31 +35,24 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
 
     A place in doubt stays as it is.
     """
-    amounts = [*_amount().finditer(text, max(0, first - _NEAR), last + _NEAR)]
+    amounts = []
+    for one in _amount().finditer(text, max(0, first - _NEAR), last + _NEAR):
+        amounts.append(one)
+        if one.start("number") >= last:
+            break
     inside = [at for at, one in enumerate(amounts) if one.start("number") < last and first < one.end("number")]
     if len(inside) != 1:
         return first, last
-    (at,) = inside
-    one, before, behind = amounts[at], amounts[:at][-1:], amounts[at + 1 : at + 2]
-    start, end = one.start("core"), one.end("core") - one["core"].endswith(".")
+    at, one = inside[0], amounts[inside[0]]
+    start, end = one.span("core")
+    end -= text[end - 1] == "."
     is_cut = (start < first and (one["name"] or first != one.start("number"))) or last < one.end("number")
-    lacks = (one["sign"] and one.start() < first) or (one["other"] and last < one.end())
-    if is_cut or lacks or _is_in_brackets(text, one):
+    is_other = (one.start() < start and one.start() < first) or (one["other"] and last < one.end())
+    if is_cut or is_other or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) :])):
         return None
-    if any(_is_range(text, *pair) for pair in pairwise([*before, one, *behind])):
-        return None
-    if any(_shares_scale(text, one, other) for other in behind):
+    if any(_shares_scale(text, one, other) for other in amounts[at + 1 :]):
         return None
     return (first, last) if end < last else (min(first, start), end)
-
-
-def _is_in_brackets(text: str, one: re.Match[str]) -> bool:
-    """Say whether an amount is in brackets, as accountants write a minus: in a cell, or beside a currency or `%`."""
-    before, behind = _brackets()
-    opened = before.search(text, max(0, one.start() - _NEAR), one.start())
-    closed = behind.match(text, one.end())
-    is_plain = one["core"] == one["number"]
-    return bool(opened and closed and (opened["cell"] is not None or closed["unit"] or (opened["money"] and is_plain)))
 
 
 def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
@@ -69,9 +64,9 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     has_unit = behind.strip().casefold().startswith(unit.casefold())
     is_alike = has_unit and (one["ahead"] or "") in ("", other["ahead"])
     if joined["tight"]:
-        return bool(has_unit)
+        return has_unit
     if joined["apart"]:
-        return bool(is_alike and (unit or one["ahead"]))
+        return is_alike and bool(unit or one["ahead"])
     if joined["also"]:
         return _follows(text, one, "between")
     if not is_alike or _follows(text, one, "by"):
@@ -79,7 +74,7 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     if not _follows(text, one, "from"):
         return joined["to"].strip() not in _ALSO_AT and not (unit and _follows(text, one, "changed"))
     are_years = all(re.fullmatch(r"[12]\d{3}", each["number"]) for each in (one, other))
-    return not are_years and not _changes().search(text, max(0, one.start() - _NEAR), one.start())
+    return not are_years and not _follows(text, one, "changes", end="", rest=_REST_OF_SENTENCE)
 
 
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
@@ -90,21 +85,30 @@ def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     return bool(joined and not joined["unit"] and (joined["to"] or joined["also"]) and is_small and has_scale)
 
 
-def _follows(text: str, one: re.Match[str], section: str) -> bool:
+def _follows(text: str, one: re.Match[str], section: str, **pattern: str) -> bool:
     """Say whether an amount follows a word of a section."""
-    return bool(_ends_in(section).search(text, max(0, one.start() - _NEAR), one.start()))
+    return bool(_before(section, **pattern).search(text, max(0, one.start() - _NEAR), one.start()))
+
+
+@cache
+def _before(section: str, end: str = END, rest: str = r"\s?") -> re.Pattern[str]:
+    return re.compile(rf"(?:{any_of(listed(section), end)}){rest}\Z", re.IGNORECASE)
 
 
 @cache
 def _amount() -> re.Pattern[str]:
-    """Return the pattern of an amount: `core` is all but its sign, and `other` behind it makes it one of another kind."""
+    """Return the pattern of an amount: its `core`, and what stands before it, or behind as `other`, and changes it."""
     scales, things = any_of(listed("scales", "scales beside decimal commas")), any_of(listed("whole things"))
     money, units = any_of(currencies()), any_of(listed("units") | currencies())
     measures, points = any_of(listed("measures"), r"(?!\w)"), any_of(listed("points"))
     ahead = any_of(listed("scales beside decimal commas"))  # one million $5 tickets
     pairs = rf"{scaled_currency()}|(?:{ahead})\.?[ ]?(?:{money})"
     return re.compile(
-        rf"""(?P<sign>{_SIGN})?
+        rf"""(?:
+            (?P<cell>(?:^|(?<=[|\n\t])|(?:{money})(?=[^\S\n]?\())\s*\([ ]?)  # as accountants write a minus
+            |(?P<bracket>\([ ]?)
+            |{_SIGN}
+        )?
         (?P<core>
             (?:(?P<ahead>(?<![\d\w])(?<!\d[ ])(?:{pairs}|{money}|(?-i:[A-Z]{{1,3}})-?{CURRENCY_SIGN}))[^\S\n]?
                 |(?P<name>(?<![^\W\d_])[A-Z]{{1,4}}))?
@@ -122,6 +126,7 @@ def _amount() -> re.Pattern[str]:
         )
         (?P<other>[-−+](?=[\s|]|\Z)
             |[\s-]{{0,2}}(?:{points})|(?<=%)[\s-]{{0,2}}(?:(?:points?|pts?|punkte?n?)(?!\w)|ポイント))?
+        (?(cell){_CLOSED})(?(bracket){_CLOSED}[^\S\n]?(?:{units}|{scales}))
         """,
         re.VERBOSE | re.IGNORECASE,
     )
@@ -132,27 +137,7 @@ def _joined() -> re.Pattern[str]:
     """Return the pattern of what stands between the numbers of two amounts of one range."""
     to, also = any_of({word for word in listed("to") | _ALSO_AT if word.isalpha()}), any_of(listed("and"))
     return re.compile(
-        rf"(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)(?:(?P<to>-?\s(?:{to})\s|至|到)|(?P<apart>[^\S\n]{_DASH}[^\S\n])|(?P<tight>(?<=\S){_DASH})"
-        rf"|(?P<also>\s(?:{also}|auf|naar|or|oder|bzw\.)\s))",
+        rf"(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)(?:(?P<to>-?\s(?:{to})\s|至|到)|(?P<apart>[^\S\n]{_DASH}[^\S\n])"
+        rf"|(?P<tight>(?<=\S){_DASH})|(?P<also>\s(?:{also}|auf|naar|or|oder|bzw\.)\s))",
         re.IGNORECASE,
     )
-
-
-@cache
-def _brackets() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of what stands before and behind an amount in brackets."""
-    money, units = any_of(currencies()), any_of(listed("units", "scales", "scales beside decimal commas") | currencies())
-    before = rf"(?:(?P<cell>(?:^|[|\n\t])\s*)|(?P<money>{money})[^\S\n]?|)\( ?\Z"
-    behind = rf"[ |]{{0,3}}\)[^\S\n]?(?P<unit>{units})?"  # in reports to the SEC in a cell of its own
-    return re.compile(before, re.IGNORECASE), re.compile(behind, re.IGNORECASE)
-
-
-@cache
-def _ends_in(section: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{any_of(listed(section))})\s?\Z", re.IGNORECASE)
-
-
-@cache
-def _changes() -> re.Pattern[str]:
-    """Return the pattern of a verb of change, and the rest of its sentence."""
-    return re.compile(rf"(?:{any_of(listed('changes'), '')})[^.;|\n]*(?:\.\d[^.;|\n]*)*\Z", re.IGNORECASE)
