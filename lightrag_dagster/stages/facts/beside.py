@@ -17,11 +17,11 @@ _NEAR = 60
 _DIGITS = r"(?:(?<![\d.,])\d{1,3}(?:[ \xa0\u202f’']\d{3})+(?!\d)|\d+)(?:[.,]\d+)*"
 _NUMBER = (
     rf"{_DIGITS}(?:(?:[^\S\n]?[/⁄×x*·^][^\S\n]?|:|[兆億亿万萬]){_DIGITS}|[\s-]\d{{1,2}}[/⁄]\d{{1,2}}(?![\d/])"
-    r"|[\s-]?[¼-¾⅐-⅞])*"
+    rf"|[^\S\n]?(?:ft|feet|lbs?|h|hours?)\s(?=\d+\s?(?:in|inch\w*|oz|min\w*)(?!\w)){_DIGITS}|[\s-]?[¼-¾⅐-⅞])*"
 )
 _SIGN = (
     r"(?<![\w)])[-–](?=\S)|(?:[≤≥±−▲△]|(?<=[ (|])(?:[<>]=?|\./\.)|マイナス|负|負)[^\S\n]?"
-    r"|(?<!\w)(?:minus|moins|meno|menos|минус|negative)\s"
+    r"|(?<=ibor|sofr|onia|aron|estr)\s?\+\s?|['’]000\)?[\s|]{1,3}|(?<!\w)(?:minus|moins|meno|menos|минус|negative)\s"
 )
 _CLOSED = r"[ |]{0,3}\)"  # in reports to the SEC in a cell of its own
 _REST_OF_SENTENCE = r"[^.;|\n]*(?:\.\d[^.;|\n]*)*"
@@ -66,7 +66,9 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     if joined["tight"]:
         return has_unit
     if joined["apart"]:
-        return is_alike and bool(unit or one["ahead"])
+        word = text[max(0, one.start() - _NEAR) : one.start()].split()[-1:]
+        is_label = not (word and word[0][0].islower() and _is_small(one))  # Article 5 – 12 EUR
+        return is_alike and bool(unit or one["ahead"] or not is_label)
     if joined["also"]:
         return _follows(text, one, "between")
     if not is_alike or _follows(text, one, "by"):
@@ -80,9 +82,12 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     """Say whether the scale word of the next amount may be meant too: 5 to 7 million, but not 500,000 to 1 million."""
     joined = _joined().fullmatch(text, one.end("number"), other.start("core"))
-    is_small = re.fullmatch(r"\d{1,3}(?:[.,]\d{1,2})?", one["number"])
     has_scale = other["scale"].strip(" -").lower() not in ("", "k")
-    return bool(joined and not joined["unit"] and (joined["to"] or joined["also"]) and is_small and has_scale)
+    return bool(joined and not joined["unit"] and (joined["to"] or joined["also"]) and _is_small(one) and has_scale)
+
+
+def _is_small(one: re.Match[str]) -> bool:
+    return bool(re.fullmatch(r"\d{1,3}(?:[.,]\d{1,2})?", one["number"]))
 
 
 def _follows(text: str, one: re.Match[str], section: str, **pattern: str) -> bool:
@@ -99,7 +104,7 @@ def _before(section: str, end: str = END, rest: str = r"\s?") -> re.Pattern[str]
 def _amount() -> re.Pattern[str]:
     """Return the pattern of an amount: its `core`, and what stands before it, or behind as `other`, and changes it."""
     scales, things = any_of(listed("scales", "scales beside decimal commas")), any_of(listed("whole things"))
-    money, units = any_of(currencies()), any_of(listed("units") | currencies())
+    money, units = any_of(currencies(), r"(?![^\W\d])"), any_of(listed("units") | currencies())
     measures, points = any_of(listed("measures"), r"(?!\w)"), any_of(listed("points"))
     ahead = any_of(listed("scales beside decimal commas"))  # one million $5 tickets
     pairs = rf"{scaled_currency()}|(?:{ahead})\.?[ ]?(?:{money})"

@@ -30,7 +30,7 @@ _PLAIN = _WIDE | dict.fromkeys(map(ord, "‐‑–—−"), "-") | dict.fromkeys
 _DIGITS = re.compile(r"(?:\d{1,3}(?:[ ']\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*)(?:[eE][-+]?\d{1,2}(?!\w))?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")  # the second as in India
 _SUMMED = re.compile(r"(?:\d[\d,.]*[兆億亿万萬])+\d[\d,]*[億亿万萬千]?")  # 3億2000万
-_OTHER = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)|[⁄¼-¾⅐-⅟]|^ ?-(?= |$)|-$")
+_OTHER = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)|[⁄¼-¾⅐-⅟]|^[eE]\d|^ ?-(?= |$)|-$")
 """Behind a number: what makes it another one."""
 
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
@@ -68,8 +68,8 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     behind = rest.strip(" -,;:")
     if _OTHER.search(after) or _UNSURE.search(behind) or len(signs) > 1 or (ahead and not _is_currency(money)):
         return None
-    if in_order == ahead and of_ahead == _BY_DECIMAL["."]:  # one million $5 tickets
-        return None
+    if of_ahead is not None and (of_behind is not None or (in_order == ahead and of_ahead == _BY_DECIMAL["."])):
+        return None  # T€ 5 million; one million $5 tickets
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
     unit = " ".join(dict.fromkeys(unit_of(each) for each in (money, behind) if each))
     groups = next(known for known in (of_ahead, of_behind, _grouping(unit)) if known is not None)
@@ -107,7 +107,7 @@ def scaled_currency() -> str:
     codes = "|".join(sorted(word.upper() for word in currencies() if re.fullmatch("[a-z]{3}", word)))
     sign, scales = f"(?:US)?[€$£¥]|{codes}", any_of(listed("scales", "scales beside decimal commas"))
     return (
-        rf"(?<![^\W\d])(?-i:(?:(MM|T-?|[kKMmt])({sign}|kr)|({sign})(mn?|bn?|[kM]))(?!\w))"
+        rf"(?<![^\W\d])(?-i:(?:(MM|T-?|[kKMmt])({sign}|kr)|({sign})[ ]?(mn?|bn?|[kM]))(?![^\W\d]))"
         rf"|({any_of(currencies())})(?:[ ]in)?[ ]({scales})"
     )
 
