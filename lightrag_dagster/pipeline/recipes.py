@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 7,
-    "facts": 4,
+    "facts": 5,
     "merge": 12,
     "stores": 12,
     "report": 5,

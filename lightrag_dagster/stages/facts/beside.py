@@ -1,7 +1,7 @@
 """Amounts of a passage with all that belongs to them, for values of which a model copied a part only.
 
-One grammar reads every amount near a value: sign, currency, number, scale and unit. The value then is the amount that it
-stands in, or it is a part of another: of a longer number, of one with a sign, or of a range.
+One grammar reads every amount near a value: sign, currency, number, scale and unit. The value then is the amount that
+it stands in, or it is a part of another: of a longer number, of one with a sign, or of a range.
 """
 
 import re
@@ -44,8 +44,7 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     if len(inside) != 1:
         return first, last
     at, one = inside[0], amounts[inside[0]]
-    start, end = one.span("core")
-    end -= text[end - 1] == "."
+    start, end = one.start("core"), one.end("core") - one["core"].endswith(".")
     is_cut = (start < first and (one["name"] or first != one.start("number"))) or last < one.end("number")
     is_other = (one.start() < start and one.start() < first) or (one["other"] and last < one.end())
     if is_cut or is_other or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) :])):

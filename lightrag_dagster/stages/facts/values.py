@@ -112,11 +112,6 @@ def scaled_currency() -> str:
     )
 
 
-@cache
-def _scaled() -> re.Pattern[str]:
-    return re.compile(scaled_currency(), re.IGNORECASE)
-
-
 def _in_order(text: str) -> str:
     """Return a text in which the scale of a currency stands before it, and a letter of its own."""
 
@@ -124,7 +119,7 @@ def _in_order(text: str) -> str:
         letter = (found[1] or found[4] or "")[:1].lower().replace("t", "k")
         return f"{letter or found[6]} {found[2] or found[3] or found[5]}"
 
-    return _scaled().sub(ordered, text, count=1)
+    return re.sub(scaled_currency(), ordered, text, count=1, flags=re.IGNORECASE)
 
 
 def _sum(found: re.Match[str]) -> str:

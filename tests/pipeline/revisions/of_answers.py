@@ -198,7 +198,7 @@ def facts() -> dict[str, Any]:
     }
     amounts = ["US-$ 3.2 million", "($5 million)", "<$5", "-€5", "40+ units", "3,5 Mio. €", "50.000"]
     amounts += ["1.250", "1,250 km", "1.250 EUR pro Monat", "5,00- €", "1.250 Mitarbeiter", "12.5- %"]
-    amounts += ["12,5 T€", "3億5000万円", "$5MM", "5 hundred EUR", "3,2 miliona zł", "MEUR 5", "5 €m"]
+    amounts += ["12,5 T€", "3億5000万円", "$5MM", "5 hundred EUR", "3,2 miliona zł", "MEUR 5", "5 €m", "SEK m 5", "1.2e3m"]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
     found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names], "amounts": read_amounts}
@@ -210,6 +210,9 @@ def facts() -> dict[str, Any]:
         "5〜7名",
         "up to 5 kg",
         "a loss of ($5) million",
+        "it cost C$5",
+        "he is 5 ft 3 in tall",
+        "es wiegt 5 – 7 kg",
     ]
     found["beside 5"] = [PassageText(one).find("5", whole_amount) for one in beside]
     found["times"] = [read_when(one) for one in ("1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019")]

@@ -125,7 +125,22 @@ def found(passage: str, value: str) -> str | None:
         ("levels of 5, -3, 4", "5", "5"),
         ("a sum of 2\nMill Reach", "2", "2"),
         ("At most 50,000 requests", "50,000", "50,000"),
+        # a code or sign of a currency without a space, or with a letter of its country
+        ("It cost EUR5 million in 2022", "5", "EUR5 million"),
+        ("It cost C$500 in 2022", "500", "C$500"),
+        ("Revenue was SEK m 12.3 in 2022", "12.3", "SEK m 12.3"),
+        ("It cost $40 USD in 2022", "$40", "$40"),
+        # a number in a name is none, and the beginning of no range
+        ("The plot has 160 km2, and 2 floors", "2", "2"),
+        ("The rent of Unit A3 to 40 EUR", "40 EUR", "40 EUR"),
+        ("منهم 5 رجال و9 نساء", "9", "9"),
+        ("In 2010 365 people lived there", "2010", "2010"),
+        ("From 12 reported in 1960, to 27 in 1968", "1960", "1960"),
+        ("They live in C-4 or the mid 20s (−7 °C)", "20", "20"),
+        ("voyage-2 and 120K for others", "2", "2"),
+        ("It costs $3.00 / $15.00", "15.00", "$15.00"),
         # brackets in prose
+        ("It cost 12 EUR (13 USD)", "13 USD", "13 USD"),
         ("The number of employees (120) fell.", "120", "120"),
         ("The population (12,500) fell.", "12,500", "12,500"),
     ],
@@ -193,6 +208,14 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("Umsatz T€ 12,3", one) for one in ("€ 12,3",)),
         *(("2 1/2 kg", one) for one in ("2",)),
         *(("It opens at 9:30", one) for one in ("9", "30")),
+        *(("The plot has 160 km2", one) for one in ("2",)),
+        *(("P5 million in cash", one) for one in ("5", "5 million")),
+        *(("the rate is EURIBOR + 4 %", one) for one in ("4 %", "4")),
+        *(("He is 5 ft 3 in tall", one) for one in ("5 ft", "3 in")),
+        *(("a 4 x 400 metres relay", one) for one in ("4", "400 metres")),
+        *(("Es wiegt 5 – 7 kg.", one) for one in ("5", "7 kg")),
+        *(("between €5 million and €7 million", one) for one in ("5", "€7 million")),
+        *(("Revenue (£'000) | 12.3", one) for one in ("12.3",)),
     ],
 )
 def test_a_part_of_another_amount_is_not_found(passage: str, value: str) -> None:
@@ -203,3 +226,13 @@ def test_time_grows_with_the_places() -> None:
     begun = time.process_time()
     assert found("5 to 7 kg, " * 2000, "7 kg") is None
     assert time.process_time() - begun < 1.5
+
+
+@pytest.mark.parametrize(
+    "piece", ["1 234 ", "($ ", "- ", "EUR ", "Mio. €", "million ", "5 ft ", "  ", "\t", "km", "(", "¼ "]
+)
+def test_time_has_a_bound_beside_a_long_text(piece: str) -> None:
+    begun = time.process_time()
+    text = f"{piece * (10_000 // len(piece))} 7 kg{piece * (10_000 // len(piece))}"
+    PassageText(text).find("7 kg", whole_amount)
+    assert time.process_time() - begun < 0.5

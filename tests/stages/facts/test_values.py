@@ -157,6 +157,9 @@ NUMBERS = [
     ("1兆2,345億円", 1_234_500_000_000, "JPY"),
     ("3,2 mln zł", 3.2e6, "zł"),
     ("3,2 miliona zł", 3.2e6, "zł"),
+    ("T€ 5 EUR", 5_000, "EUR"),
+    ("SEK m 12.3", 12.3e6, "SEK"),
+    ("12.3 EUR m", 12.3e6, "EUR"),
 ]
 
 UNREAD = [
@@ -212,6 +215,7 @@ UNREAD = [
         "≤ $5",
         "up to $5",
     ),
+    *("T€ 5 million", "million $5", "1.2e3m"),
     *("to $5", "A $5", "--5", "-$-5", "5+", "40+ employees", "5%+", "5?", "5*"),
     *("5 people who were fired in the year of the great flood", "9" * 101, "5" + "兆" * 60),
 ]
@@ -234,6 +238,7 @@ IN_DOUBT = [
         "2.500 m²",
         "2,500 m²",
         "12.500 T€",
+        "1.234 M EUR",
         "MEUR 12.500",
         "12.500 CHF",
     ),
