@@ -45,6 +45,7 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
         return first, last
     at, one = inside[0], amounts[inside[0]]
     start, end = one.start("core"), one.end("core") - one["core"].endswith(".")
+    # It cuts `5` from `2.5` or `€ 5` from `T€ 5`; it leaves out a minus, a bracket or the points of a rate.
     is_cut = (start < first and (one["name"] or first != one.start("number"))) or last < one.end("number")
     is_other = (one.start() < start and one.start() < first) or (one["other"] and last < one.end())
     if is_cut or is_other or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) :])):
@@ -62,7 +63,7 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     unit, behind = joined["unit"].strip(), text[other.end("number") : other.end("number") + _NEAR]
     has_unit = behind.strip().casefold().startswith(unit.casefold())
     is_alike = has_unit and (one["ahead"] or "") in ("", other["ahead"])
-    if joined["tight"]:
+    if joined["tight"]:  # 5-7 kg
         return has_unit
     if joined["apart"]:
         word = text[max(0, one.start() - _NEAR) : one.start()].split()[-1:]
@@ -81,7 +82,8 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     """Say whether the scale word of the next amount may be meant too: 5 to 7 million, but not 500,000 to 1 million."""
     joined = _joined().fullmatch(text, one.end("number"), other.start("core"))
-    has_scale = other["scale"].strip(" -").lower() not in ("", "k")
+    letter = re.compile(r"[mb]n?(?!\w)").match(text, other.end("number"))
+    has_scale = letter or other["scale"].strip(" -").lower() not in ("", "k")
     return bool(joined and not joined["unit"] and (joined["to"] or joined["also"]) and _is_small(one) and has_scale)
 
 

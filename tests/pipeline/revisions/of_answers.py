@@ -198,7 +198,17 @@ def facts() -> dict[str, Any]:
     }
     amounts = ["US-$ 3.2 million", "($5 million)", "<$5", "-€5", "40+ units", "3,5 Mio. €", "50.000"]
     amounts += ["1.250", "1,250 km", "1.250 EUR pro Monat", "5,00- €", "1.250 Mitarbeiter", "12.5- %"]
-    amounts += ["12,5 T€", "3億5000万円", "$5MM", "5 hundred EUR", "3,2 miliona zł", "MEUR 5", "5 €m", "SEK m 5", "1.2e3m"]
+    amounts += [
+        "12,5 T€",
+        "3億5000万円",
+        "$5MM",
+        "5 hundred EUR",
+        "3,2 miliona zł",
+        "MEUR 5",
+        "5 €m",
+        "SEK m 5",
+        "1.2e3m",
+    ]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
     found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names], "amounts": read_amounts}

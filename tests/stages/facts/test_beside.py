@@ -182,6 +182,7 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("It rose from $5.2 to $7 million", one) for one in ("$5.2", "5.2")),
         *(("Der Umsatz stieg von 5 auf 7 Mio. EUR", one) for one in ("5",)),
         *(("sales of 5 and 7 million EUR", one) for one in ("5",)),
+        *(("sales of $5 to 7m in 2022", one) for one in ("$5", "5")),
         *(("loads from 5 to 7 kg", one) for one in ("5", "7 kg")),
         *(("Kosten von 5 bis 7 Mio. EUR", one) for one in ("5", "7 Mio. EUR", "7")),
         *(("des coûts de 5 à 7 millions", one) for one in ("5", "7 millions")),
