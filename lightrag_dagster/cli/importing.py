@@ -144,8 +144,6 @@ def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
-    if base.made_again and chunks.answered:
-        yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"
     if base.edited:
         wheres = [one.where for one in base.edited]
         yield (

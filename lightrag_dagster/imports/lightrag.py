@@ -46,7 +46,6 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
     silent = {key for key in silent if chunks.document[key] in ids}
     if graph := read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
         base.edited = edited_names(graph, answers.values(), summaries)
-        base.made_again = len(graph.descriptions) + graph.pairs
         if graph.silent:
             stores.notes.append(
                 f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
@@ -136,4 +135,3 @@ def _path(row: Row) -> str:
     """Return the path under which a document came in; empty if there was none."""
     path = _text(row, "file_path")
     return "" if path == "unknown_source" else path
-

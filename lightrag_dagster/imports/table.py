@@ -13,12 +13,11 @@ from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
 from lightrag_dagster.errors import DecisionError, SourceError, one_line
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, valid
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.tuple_rows import strength
-from lightrag_dagster.stages.extraction.writing import write_answer
 from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
@@ -177,7 +176,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             identity = digest(*(str(row.get(name)) for name in ("source_id", "file_path", "content")))
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
-    answers = {text: (write_answer(sorted(rows)),) for text, rows in of_text.items()}
+    answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
     return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
 
 

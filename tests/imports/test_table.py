@@ -17,6 +17,7 @@ from lightrag_dagster.imports import import_base, read_table, take_new
 from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.extraction.parsing import merge_rounds, parse_response
 from tests.support import FLOOD, build, write_source
 
 SIGNED = {"author": "kim", "date": datetime.date(2026, 1, 1), "reason": "a table"}
@@ -133,6 +134,15 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
     assert (relation["description"], relation["weight"]) == ("made.", 2.5)
     assert "to make by hand" in str(relation["keywords"])
     assert paths == ["doc-2.txt", "lamps.txt"]
+
+
+def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
+    rows = [{"entity_name": f"Name {at}", "source_id": "doc-1"} for at in range(900)]
+    (tmp_path / "a.json").write_text(json.dumps({"chunks": GRAPH["chunks"], "entities": rows}))
+    base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+    assert base is not None
+    found = {text: merge_rounds(list(map(parse_response, answers))) for text, answers in base.answers.items()}
+    assert sorted(len(one.entities) for one in found.values()) == [0, 900]
 
 
 @pytest.mark.parametrize(
