@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.identity import digest, entity_id
+from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
@@ -104,11 +105,14 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
         return
     aliases = row.get("aliases", "")
     names = (given.get("name", ""), *(aliases if isinstance(aliases, list) else str(aliases).split(";")))
-    names = tuple(dict.fromkeys(name for one in names if (name := visible(one).strip())))
+    spelt = dict[str, str]()
+    for name in filter(None, (visible(one).strip() for one in names)):
+        spelt.setdefault(entity_id(normalise_name(name) or name), name)
+    names = tuple(spelt.values())
     if not names:
         raise DecisionError(f"{place} has no name; give each a `name`, or a `source` and a `target`, or leave it out")
     kind = given.get("type", "").lower()
-    if "text" in given or not (kind or len(names) > 1):
+    if "text" in given or not (kind or aliases):
         yield check_decision(place, **signed, action="add", names=names[:1], type=kind, **written)
     elif kind:
         yield check_decision(place, **signed, action="retype", names=names[:1], type=kind)

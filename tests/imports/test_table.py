@@ -302,6 +302,12 @@ def test_numbers_and_answers_are_aliases_too(tmp_path: Path) -> None:
     assert [one.decision.names for one in decisions] == [("A", "7"), ("B", "7.5"), ("C", "true")]
 
 
+def test_aliases_that_are_spellings_of_the_name_say_nothing(tmp_path: Path) -> None:
+    rows = [{"name": "Acme", "aliases": ["ACME", "Acme Inc", "acme  inc"]}, {"name": "佐藤健", "aliases": ["佐藤 健"]}]
+    decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)[1]
+    assert [(one.decision.action, one.decision.names) for one in decisions] == [("merge", ("Acme", "Acme Inc"))]
+
+
 @pytest.mark.parametrize(
     ("kind", "changes"),
     [

@@ -190,11 +190,12 @@ class _Resolving:
         return any(entity_id(further) != base or further != into for further in self._steps.get(base, {}))
 
     def _names(self) -> Iterator[WrittenText]:
+        given_names = set[str]()
         for members in self._members:
             if given := self._last_name(members):
-                decision = given.decision
-                yield WrittenText(self._groups[members[0]], "name", str(decision.into), decision.sources)
-        given_names = {self._groups[members[0]] for members in self._members if self._last_name(members)}
+                decision, entity = given.decision, self._groups[members[0]]
+                given_names.add(entity)
+                yield WrittenText(entity, "name", str(decision.into), decision.sources)
         parts, spelt = dict[str, Placed](), dict[str, Placed]()
         for one in sorted(self._of("split"), key=lambda each: (name_key(str(each[0].into)), each[0].content)):
             base = entity_id(str(one.decision.into))
