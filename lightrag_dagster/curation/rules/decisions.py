@@ -144,7 +144,7 @@ def check_decision(place: str, **values: object) -> Placed:
         if first["loc"] == ("names",):
             name, message = "", "a decision names an entity"
         if first["loc"] == ("date",):  # spreadsheets write them as their country does
-            name, message = "", f"{values['date']!r} is no date; write it as 2026-11-28"
+            name, message = "", f"{values['date']!r} is not a date; write it as 2026-11-28"
         if first["loc"] == ("action",):
             name, message = "", f"there is no action {values['action']!r}, only {', '.join(ACTIONS)}"
         raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None

@@ -112,8 +112,8 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.yaml", "- split: A\n  into: B", "a.yaml:1: split needs 'sources', 'paths' or 'types' of the mentions that"),
         ("a.yaml", "- add: A\n  with: B\n  type: x", "a.yaml:1: add does not take 'type' of a relation"),
         ("a.yaml", "- add: A\n  keywords: x", "a.yaml:1: add does not take 'keywords' of an entity"),
-        ("a.yaml", "- remove: A\n  date: tomorrow", "is no date; write it as 2026-11-28"),
-        ("a.yaml", "- remove: A\n  date: 2024-02-30", "is no date; write it as 2026-11-28"),
+        ("a.yaml", "- remove: A\n  date: tomorrow", "is not a date; write it as 2026-11-28"),
+        ("a.yaml", "- remove: A\n  date: 2024-02-30", "is not a date; write it as 2026-11-28"),
         ("a.yaml", "- merge: [[A, B]]", "a.yaml:1: merge takes a text, or a list of texts"),
         ("a.yaml", "- remove: A\n  remove: B", "a.yaml:1: the decision has 'remove' twice; write it once"),
         ("a.yaml", '- remove: "A\\ud800"', r"a.yaml:1: 'A\ud800' holds a character that no text has"),
@@ -149,7 +149,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         (
             "a.csv",
             "action;name;date\nremove;A;28.11.2026\n",
-            "a.csv:2: '28.11.2026' is no date; write it as 2026-11-28",
+            "a.csv:2: '28.11.2026' is not a date; write it as 2026-11-28",
         ),
     ],
 )
