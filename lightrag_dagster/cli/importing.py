@@ -30,7 +30,7 @@ _OUTCOMES = {
     "new": "new",
     "changed": "changed there",
     "unchanged": "unchanged",
-    "differ": "other than a file here that a person changed, which stays",
+    "differ": "left out for a file here of another text, as a person wrote it, which stays",
     "removed here": "removed here, and stay so",
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",

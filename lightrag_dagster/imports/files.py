@@ -29,9 +29,9 @@ _LONGEST, _DEEPEST = 180, 8  # bytes of a name, names of a path
 class WrittenDocuments:
     """The number of documents by what became of them, and the first path of each.
 
-    They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
-    and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these count
-    as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
+    They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that a person wrote or
+    changed here, and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these
+    count as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
     `beside` as well: others had their path, are gone there, and may be what they were before.
     """
 
