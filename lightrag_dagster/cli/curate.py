@@ -63,7 +63,7 @@ def decide(console: Console, **values: object) -> None:
         unknown = list(unknown_names([new], resolved([*before, new]).curation.named, known)) if known else []
     (number,) = take(settings, [decision])
     console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}")
-    for line in [*unknown, *_removed_whole(decisions_of(settings), place_of(number))]:
+    for line in [*unknown, *_removed_whole(decisions_of(settings), known, place_of(number))]:
         console.print(line)
 
 
@@ -109,7 +109,7 @@ def check_decisions(console: Console) -> None:
         missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     held = "decision is in force and holds together", "decisions are in force and hold together"
     console.print(f"{counted(len(found.decisions), *held)}.")
-    for line in [*missing, *_removed_whole(found.decisions)]:
+    for line in [*missing, *_removed_whole(found.decisions, known)]:
         console.print(line)
 
 
@@ -166,10 +166,14 @@ def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: 
         yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{meant}."
 
 
-def _removed_whole(decisions: Sequence[Placed], place: str | None = None) -> Iterator[str]:
-    """Yield a line for each entity of several names that a decision removes; of those that one place has a part in."""
+def _removed_whole(decisions: Sequence[Placed], known: KnownNames | None, place: str | None = None) -> Iterator[str]:
+    """Yield a line for each entity of several names that a decision removes; of those that one place has a part in.
+
+    A name that a decision gives is one of them if a document has it.
+    """
     joined = resolved(decisions).curation.joined
-    places = {name: other.place for other in decisions for name in other.decision.names}
+    places = {one.into: at for one, at in decisions if one.into and (known is None or known.is_known(one.into))}
+    places |= {name: other.place for other in decisions for name in other.decision.names}
     called: dict[str, list[str]] = {}
     for name in sorted(places):
         called.setdefault(joined.get(entity_id(name), entity_id(name)), []).append(name)

@@ -30,7 +30,7 @@ _OUTCOMES = {
     "new": "new",
     "changed": "changed there",
     "unchanged": "unchanged",
-    "differ": "other than a file here that a person changed, which stays",
+    "differ": "left out for a file here of another text, as a person wrote it, which stays",
     "removed here": "removed here, and stay so",
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
@@ -144,8 +144,6 @@ def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
-    if base.made_again and chunks.answered:
-        yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"
     if base.edited:
         wheres = [one.where for one in base.edited]
         yield (

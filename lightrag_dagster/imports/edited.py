@@ -10,17 +10,15 @@ from lightrag_dagster.imports.stored import EditedName
 from lightrag_dagster.stages.extraction.parsing import parse_response
 
 _FILE = "graph_chunk_entity_relation.graphml"
-_HEAD = 4096
 
 
 class StoredGraph(NamedTuple):
-    """The description of each name of a graph, the number of its pairs, and its `silent` names.
+    """The description of each name of a graph, and its `silent` names.
 
     These are of a chunk without an answer, so that what was edited is not known of them.
     """
 
     descriptions: dict[str, str]
-    pairs: int
     silent: set[str]
 
 
@@ -29,32 +27,26 @@ def read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> StoredGr
 
     A chunk without an answer `is_silent`.
     """
-    described, pairs, keys, silent = dict[str, str](), 0, dict[str, str](), set[str]()
+    found, keys = StoredGraph({}, set()), dict[str, str]()
     try:
         if (path := stores.path(_FILE)) is None:
             raise ValueError("it is not in the folder, or is a link out of it")
         with path.open("rb") as file:
-            before, begin, _ = file.read(_HEAD).partition(b"<graphml")
-            if not begin or b"<!" in before:  # a document type could name entities that grow
-                raise ValueError("it does not begin as GraphML")
-            file.seek(0)
             for _, one in ElementTree.iterparse(file):
-                kind = one.tag.rpartition("}")[2]
+                kind, name = one.tag.rpartition("}")[2], one.get("id", "")
                 if kind == "key" and one.get("for") == "node":
-                    keys[one.get("id", "")] = one.get("attr.name", "")
+                    keys[name] = one.get("attr.name", "")
                 elif kind == "node":
-                    name, said = one.get("id", ""), {keys.get(data.get("key", "")): data.text or "" for data in one}
-                    described[name] = said.get("description", "")
+                    said = {keys.get(data.get("key", "")): data.text or "" for data in one}
+                    found.descriptions[name] = said.get("description", "")
                     if any(map(is_silent, said.get("source_id", "").split("<SEP>"))):
-                        silent.add(name)
-                    one.clear()
-                elif kind == "edge":
-                    pairs += 1
+                        found.silent.add(name)
+                if kind in ("node", "edge"):
                     one.clear()
     except (OSError, ValueError, ElementTree.ParseError) as error:
         stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
         return None
-    return StoredGraph(described, pairs, silent)
+    return found
 
 
 def edited_names(graph: StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:

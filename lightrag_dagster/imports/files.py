@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +29,9 @@ _LONGEST, _DEEPEST = 180, 8  # bytes of a name, names of a path
 class WrittenDocuments:
     """The number of documents by what became of them, and the first path of each.
 
-    They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
-    and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these count
-    as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
+    They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that a person wrote or
+    changed here, and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these
+    count as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
     `beside` as well: others had their path, are gone there, and may be what they were before.
     """
 
@@ -45,19 +45,11 @@ class WrittenDocuments:
 
 
 class _ImportedFile(NamedTuple):
-    """The hashes of a document as it was imported: of its text, of its id and of its path there."""
+    """The hashes of a file's path, and of the text and the path there of the document that it was imported from."""
 
-    text: str
-    id: str
-    name: str
-
-
-class _New(NamedTuple):
-    """A document whose id no import before had: the path that it would have alone, and the hash of its text."""
-
-    id: str
     path: str
     text: str
+    name: str
 
 
 def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int) -> WrittenDocuments:
@@ -66,19 +58,20 @@ def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocumen
     One keeps the path that an import before gave its id. `documents` gives all of them each time.
     """
     record, written = _read(folder / RECORD), WrittenDocuments()
-    keys, paths = _place(folder, documents(), record, most, written)
+    paths = _place(folder, documents(), record, most, written)
     for one in documents():
         identity, text = digest(one.id), valid(one.text)
-        if key := keys.pop(identity, None):
-            path = paths.get(key) or safe_path(one.path)
-            if one.path and not path.startswith(composed(one.path).lstrip("/")):
-                written.add("renamed", path)
-            before = record[key].text if key in record else ""
-            outcome = _write(folder, path, text, before) if key in paths else "removed here"
-            written.add(outcome, path)
-            if outcome in ("new", "changed", "unchanged"):
-                record[key] = _ImportedFile(text_digest(text), identity, _name(one))
-    write_text(folder / RECORD, "".join(f"{path} {' '.join(entry)}\n" for path, entry in sorted(record.items())))
+        if (path := paths.pop(identity, None)) is None:
+            continue
+        outcome = _write(folder, path, text, record[identity].text) if path else "removed here"
+        path = path or safe_path(one.path)
+        written.add(outcome, path)
+        if one.path and not composed(path).startswith(composed(one.path).lstrip("/")):
+            written.add("renamed", path)
+        if outcome in ("new", "changed", "unchanged"):
+            record[identity] = record[identity]._replace(text=text_digest(text), name=_name(one))
+    lines = sorted(f"{path} {text} {identity} {name}\n" for identity, (path, text, name) in record.items() if text)
+    write_text(folder / RECORD, "".join(lines))
     return written
 
 
@@ -88,15 +81,14 @@ def _place(
     record: dict[str, _ImportedFile],
     most: int,
     written: WrittenDocuments,
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the key in the record of the file of each document, by the hash of its id, and the paths of files by keys.
+) -> dict[str, str]:
+    """Return the path of each document by the hash of its id, empty if its file was removed here.
 
-    A file that was removed here has no path. Those left out are counted.
+    New ones are added to the record, without a text. Those left out are counted.
     """
-    relative = (composed(one.relative_to(folder).as_posix()) for one in folder.rglob("*"))
-    paths = {key: path for path in relative if (key := digest(path)) in record}
-    known = {entry.id: key for key, entry in record.items()}
-    ids, keys, new = set[str](), dict[str, str](), defaultdict[str, list[_New]](list)
+    relative = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
+    here = {digest(composed(path)): path for path in relative}
+    ids, paths, new = set[str](), dict[str, str](), list[tuple[str, str, str]]()
     for one in documents:
         identity, text = digest(one.id), valid(one.text)
         if identity in ids:
@@ -104,47 +96,33 @@ def _place(
         ids.add(identity)
         if not text.strip() or len(text.encode()) > most:
             written.add("too large" if text.strip() else "empty", _path_of(one, text))
-        elif identity in known:
-            keys[identity] = known[identity]
+        elif entry := record.get(identity):
+            paths[identity] = here.get(entry.path, "")
         else:
-            new[_name(one)].append(_New(one.id, _path_of(one, text), text_digest(text)))
-    gone = defaultdict[str, dict[str, str]](dict)
-    for key, entry in sorted(record.items()):
-        if entry.id not in ids:
-            gone[entry.name][key] = entry.text
-    taken = {path.casefold() for path in paths.values()}
-    for name, those in sorted(new.items(), key=lambda item: min(item[1])):
-        replaced = _replaced(sorted(those), gone[name], paths)
-        for added in sorted(those):
-            if key := replaced.get(added, ""):
-                record[key] = record[key]._replace(id=digest(added.id))
-            else:
-                path = next(one for one in _paths(added) if one.casefold() not in taken and digest(one) not in record)
-                taken.add(path.casefold())
-                key = digest(path)
-                paths[key] = path
-                if len(gone[name]) > len(replaced):
-                    written.add("beside", path)
-            keys[digest(added.id)] = key
-    return keys, paths
+            new.append((_path_of(one, text), identity, _name(one)))
+    gone, added = defaultdict[str, list[str]](list), Counter(name for *_, name in new)
+    for identity, entry in record.items():
+        if identity not in ids:
+            gone[entry.name].append(identity)
+    taken = {here[entry.path].casefold() for entry in record.values() if entry.path in here}
+    known = {entry.path for entry in record.values()}
+    for path, identity, name in sorted(new):
+        if added[name] == len(gone[name]) == 1:  # edited there, which gave it another id
+            record[identity] = record.pop(*gone[name])
+            paths[identity] = here.get(record[identity].path, "")
+            continue
+        path = next(one for one in _paths(path, identity) if one.casefold() not in taken and digest(one) not in known)
+        taken.add(path.casefold())
+        paths[identity], record[identity] = path, _ImportedFile(digest(path), "", name)
+        if gone[name]:
+            written.add("beside", path)
+    return paths
 
 
-def _replaced(new: Sequence[_New], gone: Mapping[str, str], paths: Mapping[str, str]) -> dict[_New, str]:
-    """Return the keys of files, of ids that are gone, whose documents have other ids now, of one path there.
-
-    They have the same text, or there is one alone of both; files that are here come first.
-    """
-    of_text = {text: key for key, text in gone.items()}
-    found = {one: key for one in new if (key := of_text.pop(one.text, None))}
-    left, others = [one for one in new if one not in found], gone.keys() - found.values()
-    others = others & paths.keys() or others
-    return found | (dict(zip(left, others, strict=True)) if len(left) == len(others) == 1 else {})
-
-
-def _paths(one: _New) -> Iterator[str]:
+def _paths(path: str, mark: str) -> Iterator[str]:
     """Yield the paths that a document may have, of which it gets the first that is free."""
-    yield one.path
-    (stem, dot, suffix), mark = one.path.rpartition("."), one.id
+    yield path
+    stem, dot, suffix = path.rpartition(".")
     while mark := digest(mark):
         yield f"{stem}~{mark[:8]}{dot}{suffix}"
 
@@ -196,8 +174,6 @@ def _write(folder: Path, path: str, text: str, before: str) -> str:
     target, now = folder / path, text_digest(text)
     if not _may_be_at(target, folder):
         return "differ"
-    if not target.exists() and before:
-        return "removed here"
     here = text_digest(target.read_bytes().decode("utf-8", "replace")) if target.exists() else before
     if here not in (now, before):
         return "differ"
@@ -217,7 +193,7 @@ def _may_be_at(target: Path, folder: Path) -> bool:
 
 
 def _read(path: Path) -> dict[str, _ImportedFile]:
-    """Return the record of an earlier import by the hashes of paths."""
+    """Return the record of an earlier import by the hashes of ids."""
     lines = path.read_text(encoding="ascii", errors="replace").splitlines() if path.is_file() else []
     fields = (line.split() for line in lines)
-    return {key: _ImportedFile(*entry) for key, *entry in fields if len(entry) == len(_ImportedFile._fields)}
+    return {entry[2]: _ImportedFile(entry[0], entry[1], entry[3]) for entry in fields if len(entry) == 4}

@@ -11,9 +11,7 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.imports.claims import NOTHING, as_written, claims_of
 from lightrag_dagster.imports.json_stores import JsonStores
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of
-from lightrag_dagster.stages.extraction.parsing import MOST_ROWS
-from lightrag_dagster.stages.extraction.writing import write_answer
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of
 from lightrag_dagster.storage.duckdb import spilling, view_files
 
 if TYPE_CHECKING:
@@ -44,7 +42,9 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
     answers, silent = dict[str, tuple[str, ...]](), 0
     with _opened(folder, paths) as connection:
-        counts = {view: _count(connection, view, path) for view, path in paths.items() if path}
+        for view, path in paths.items():
+            if path:
+                _require_columns(connection, view, path)
         units = _fetched(connection, 'SELECT id::VARCHAR, "text"::VARCHAR FROM text_units WHERE "text" IS NOT NULL')
         keys = pa.Table.from_pylist([{"id": name, "key": key_of(text)} for name, text in units], schema=_KEYS)
         connection.register("unit_key", keys)
@@ -52,10 +52,11 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             silent += rows is None
             if rows:
                 answers[key_of(text)] = _answers(text, rows)
-        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if counts.get(_CLAIMS) else ()
+        count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
+        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
         claims, schema = claims_of(rows)
     if schema:
-        stores.notes.append(f"claims, which are facts if their text has their words and day: {counts[_CLAIMS]:,}")
+        stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
     if silent:
         stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 
@@ -66,11 +67,8 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
                 yield StoredDocument(*row)
 
-    again = counts["entities"] + counts["relationships"]
     claims = dict.fromkeys(answers, (NOTHING,)) | claims
-    return StoredBase(
-        _RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, made_again=again, notes=stores.notes
-    )
+    return StoredBase(_RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
 
 
 @contextmanager
@@ -88,20 +86,13 @@ def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.Duc
         raise SourceError(f"the tables in {folder} cannot be read: {one_line(error)}") from error
 
 
-def _count(connection: "duckdb.DuckDBPyConnection", view: str, path: Path) -> int:
-    """Return the number of rows of a table; raises SourceError if it lacks a column, or has another kind of lists."""
-    table = connection.sql(f"FROM {view}")
-    kinds, rows = dict(zip(table.columns, map(str, table.types), strict=True)), int(table.shape[0])
-    for column in _COLUMNS[view].split():
-        if column not in kinds:
-            raise SourceError(
-                f"{path} has no column {column!r}, which GraphRAG 1.x to 3.3 writes; name its output folder"
-            )
-        if rows and column == "text_unit_ids" and not kinds[column].endswith("]"):
-            raise SourceError(
-                f"{path} has {kinds[column]} as {column!r}, where GraphRAG writes lists; keep them as lists"
-            )
-    return rows
+def _require_columns(connection: "duckdb.DuckDBPyConnection", view: str, path: Path) -> None:
+    """Check that a table has the columns that are read; raises SourceError."""
+    columns = connection.table(view).columns
+    if missing := [column for column in _COLUMNS[view].split() if column not in columns]:
+        raise SourceError(
+            f"{path} has no column {missing[0]!r}, which GraphRAG 1.x to 3.3 writes; name its output folder"
+        )
 
 
 def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:
@@ -114,4 +105,4 @@ def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
     written = {name: as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
     spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
-    return tuple(write_answer(spelled[at : at + MOST_ROWS]) for at in range(0, len(spelled), MOST_ROWS))
+    return answers_of(spelled)

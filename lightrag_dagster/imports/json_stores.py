@@ -10,7 +10,6 @@ from lightrag_dagster.errors import SourceError
 
 _BLOCK = 1 << 20
 _KEY = re.compile(r'[\s{},]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
-_NESTED = {f'"{mode}"' for mode in ("default", "local", "global", "hybrid", "mix", "naive", "bypass")}
 _ENDS = " \t\r\n{},"
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -37,10 +36,7 @@ class JsonStores:
         return next((one for one in paths if one.is_file() and one.resolve().is_relative_to(root)), None)
 
     def rows(self, name: str) -> Iterator[tuple[str, Row]]:
-        """Yield key and row of a store, NAME.json or NAME.jsonl; of one that is cut or damaged, the rows before that.
-
-        Older versions have the answers of a mode under its name; these rows are yielded as well.
-        """
+        """Yield key and row of a store, NAME.json or NAME.jsonl; of a damaged one, the rows before that."""
         count, path = 0, self.path(f"{name}.json", f"{name}.jsonl")
         if path is None:
             self.notes.append(f"{name}.json is not in the folder, or is a link out of it")
@@ -58,9 +54,6 @@ class JsonStores:
         while block := file.read(max(_BLOCK, len(text))):
             text, at = text + block, 0
             while found := _KEY.match(text, at):
-                if found[1] in _NESTED and text[found.end() : found.end() + 1] == "{":
-                    at = found.end()  # rows follow, by keys of their own
-                    continue
                 try:
                     row, end = _decode(text, found.end())
                 except json.JSONDecodeError:  # perhaps more of it follows

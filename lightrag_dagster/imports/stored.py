@@ -7,6 +7,8 @@ from typing import NamedTuple
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.stages.extraction.parsing import MOST_ROWS
+from lightrag_dagster.stages.extraction.writing import write_answer
 
 
 class StoredDocument(NamedTuple):
@@ -32,8 +34,7 @@ class StoredBase:
     `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
     by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
     `claims` has likewise answers of the pass `claims`, whose file says what `schema` does; there is none without it.
-    `made_again` is the number of names and pairs whose vectors are made again, where that is known. `notes` are
-    sentences about what could not be read.
+    `notes` are sentences about what could not be read.
     """
 
     recipe: str
@@ -44,13 +45,17 @@ class StoredBase:
     claims: Mapping[str, Sequence[str]] = field(default_factory=dict)
     schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     edited: Sequence[EditedName] = ()
-    made_again: int = 0
     notes: list[str] = field(default_factory=list)
 
 
 def key_of(text: str) -> str:
     """Return a hash of the text of a chunk as documents have it here: equal to what was cut there, but for its ends."""
     return text_digest(sanitise(text))
+
+
+def answers_of(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return answers of rows as `write_answer` takes them, as many as hold all, and one of none."""
+    return tuple(write_answer(rows[at : at + MOST_ROWS]) for at in range(0, len(rows) or 1, MOST_ROWS))
 
 
 def valid(text: str) -> str:

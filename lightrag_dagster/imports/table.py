@@ -8,17 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.identity import digest, entity_id
+from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
 from lightrag_dagster.errors import DecisionError, SourceError, one_line
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, valid
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.tuple_rows import strength
-from lightrag_dagster.stages.extraction.writing import write_answer
 from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
@@ -105,11 +105,14 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
         return
     aliases = row.get("aliases", "")
     names = (given.get("name", ""), *(aliases if isinstance(aliases, list) else str(aliases).split(";")))
-    names = tuple(dict.fromkeys(name for one in names if (name := visible(one).strip())))
+    spelt = dict[str, str]()
+    for name in filter(None, (visible(one).strip() for one in names)):
+        spelt.setdefault(entity_id(normalise_name(name) or name), name)
+    names = tuple(spelt.values())
     if not names:
         raise DecisionError(f"{place} has no name; give each a `name`, or a `source` and a `target`, or leave it out")
     kind = given.get("type", "").lower()
-    if "text" in given or not (kind or len(names) > 1):
+    if "text" in given or not (kind or aliases):
         yield check_decision(place, **signed, action="add", names=names[:1], type=kind, **written)
     elif kind:
         yield check_decision(place, **signed, action="retype", names=names[:1], type=kind)
@@ -177,7 +180,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             identity = digest(*(str(row.get(name)) for name in ("source_id", "file_path", "content")))
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
-    answers = {text: (write_answer(sorted(rows)),) for text, rows in of_text.items()}
+    answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
     return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
 
 

@@ -192,6 +192,15 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
 
 @pytest.mark.long
 @pytest.mark.usefixtures("_published")
+def test_a_name_that_is_given_is_removed_with_what_documents_call_so(ask: Ask) -> None:
+    ask("curate", "rename", "Bergen", "Orrin Instruments")
+    assert "several names: “Bergen”, “Orrin Instruments”." in ask("curate", "remove", "Bergen")
+    ask("curate", "rename", "Halden Weir", "A name of no document")
+    assert "several names" not in ask("curate", "remove", "Halden Weir")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_published")
 def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
     ask("curate", "remove", "Bergen")
     assert ask("curate", "check") == "1 decision is in force and holds together."
@@ -230,7 +239,7 @@ def test_additions_have_places_and_chunks_of_their_own(ask: Ask, notes: Path) ->
     after = found(ask, "select name, type from entities order by all")
     added = [row for row in after if row not in before]
     assert [row for row in before if row not in after] == []
-    assert {row["name"] for row in added} == {"Marlow Quince of Steinfeld", "Alpha — Beta", "Alpha", "Beta"}
+    assert {row["name"] for row in added} == {"Marlow Quince of Steinfeld", "Alpha - Beta", "Alpha", "Beta"}
     assert "undo it by `lightrag-dagster curate undo`" in ask("purge", "curation", "--yes", code=2)
 
 

@@ -35,12 +35,11 @@ def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import,
     code, said, errors = bring("--source", "wiki", "--names", "names.csv")
     assert (code, errors) == (0, "")
     lines = said.splitlines()
-    assert lines[:7] == [
+    assert lines[:6] == [
         "Documents new: 2, first notes.txt",
         "Documents larger than documents.max_bytes, left out: 1, first big.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
         "Vectors of chunks: 0 taken; --same-embedder takes them, if embedding.model is the one that made them.",
-        "Vectors of names and relations that the run makes again: 3",
         "Names that were edited or merged there: 1 in its graph alone, 4 in the answers alone, 0 with another "
         "description; these edits do not come along, names.csv lists them for `curate`.",
         "Nothing was asked. The run that follows:",
@@ -105,12 +104,11 @@ def test_a_folder_of_graphrag_says_what_comes_along(
     output = test_graphrag.write(tmp_path / "output", made)
     code, said, errors = command(capfd, monkeypatch, "import", "graphrag", str(output), "--source", "wiki")
     assert (code, errors) == (0, "")
-    assert said.splitlines()[:6] == [
+    assert said.splitlines()[:5] == [
         "Documents new: 2, first notes.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
         "Answers about texts that are cut otherwise here, not taken: 1",
         "Vectors of chunks: 0 taken.",
-        "Vectors of names and relations that the run makes again: 4",
         "Nothing was asked. The run that follows:",
     ]
     code, said, errors = command(capfd, monkeypatch, "import", "graphrag", str(tmp_path), "--source", "wiki")

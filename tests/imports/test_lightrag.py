@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,53 +33,19 @@ def test_lines_of_json_are_read_alike(tmp_path: Path) -> None:
     assert base.answers == WHOLE
 
 
-def old(stores: dict[str, Any], *, with_lists: bool, with_owners: bool) -> dict[str, Any]:
-    """Return stores as LightRAG 1.3 had them: answers under their mode, found by their prompts, owners or lists."""
-    cache, of_chunk = {}, {key: row["content"] for key, row in stores["text_chunks"].items()}
-    for key, row in stores["llm_response_cache"].items():
-        text = of_chunk[row["chunk_id"]]
-        prompt = (
-            f"---Goal---\nText:\n```\nan example\n```\n\nOutput:\n---Real Data---\nText:\n{text}\n{'#' * 22}\nOutput:"
-        )
-        if row["return"] != ANSWERS[text][0]:
-            said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": ANSWERS[text][0]}]
-            prompt = json.dumps(said) + "\nMANY entities were missed"
-        cache[key.rpartition(":")[2]] = {"return": row["return"], "cache_type": "extract", "original_prompt": prompt}
-        cache[key.rpartition(":")[2]] |= {"chunk_id": row["chunk_id"] if with_owners else None}
-    chunks = {key: {**row} for key, row in stores["text_chunks"].items()}
-    for row in chunks.values():
-        names = row.pop("llm_cache_list")
-        row |= {"llm_cache_list": names} if with_lists else {}
-    return stores | {
-        "text_chunks": chunks,
-        "llm_response_cache": {"default": dict(reversed(cache.items())), "local": {}},
-    }
-
-
-@pytest.mark.parametrize(("with_lists", "with_owners"), [(True, True), (False, False), (False, True)])
-def test_the_caches_of_older_versions_are_read(tmp_path: Path, with_lists: bool, with_owners: bool) -> None:
-    stores = old(rows_of(TEXTS), with_lists=with_lists, with_owners=with_owners)
-    assert read(write_json(tmp_path, stores)).answers == WHOLE
-
-
 @pytest.mark.parametrize(
     ("prompts", "owner", "answers"),
     [
-        # a prompt tells whose answer it is, whatever owner it has
-        ((f"Text:\n```\n{FLOOD}\n```",), "", ("0",)),
-        ((f"\nText:\n{FLOOD}\n#######\nOutput:",), "gone", ("0",)),
-        ((f"Extract.\n```\n{FLOOD}\n```\n\nFor example:\n```\na text\n```\nto",), "chunk", ("0",)),
+        ((f"Text:\n```\n{FLOOD}\n```",), "chunk", ("0",)),
+        # of another text, as before an edit, or of a chunk that is gone
         (("\n```\nA text that was edited.\n```",), "chunk", ()),
-        # without one that can be read, the owner does
-        (("a prompt of one's own",), "chunk", ("0",)),
-        (("a prompt of one's own",), "gone", ()),
+        ((f"```\n{FLOOD}\n```",), "gone", ()),
         # those that asked for more come after the first
         (
-            (f'More.\n[{{"role": "user", "content": "\\n```\\n{FLOOD}\\n```"}}]', f"\n```\n{FLOOD}\n```"),
+            (f"More.\n{json.dumps([{'role': 'user', 'content': f'```{FLOOD}```'}])}", f"```\n{FLOOD}\n```"),
             "chunk",
             ("1", "0"),
         ),
-        (('[{"role": "user", "content": ', "a prompt of one's own"), "chunk", ("1", "0")),
     ],
 )
 def test_answers_that_no_chunk_lists_are_taken_if_they_fit(
@@ -91,20 +56,27 @@ def test_answers_that_no_chunk_lists_are_taken_if_they_fit(
         for at, prompt in enumerate(prompts)
     }
     chunks = {"chunk": {"content": FLOOD}, "other": {"content": OFFICE}}
-    write_json(tmp_path, {"full_docs": {}, "text_chunks": chunks, "llm_response_cache": {"default": rows}})
+    write_json(tmp_path, {"full_docs": {}, "text_chunks": chunks, "llm_response_cache": rows})
     assert read(tmp_path).answers == ({key_of(FLOOD): answers} if answers else {})
 
 
-def test_old_documents_have_the_paths_of_their_chunks_or_states(tmp_path: Path) -> None:
+def test_old_documents_have_the_paths_of_their_states(tmp_path: Path) -> None:
     stores = rows_of({"a.txt": "One.", "b.txt": "Two.", "c.txt": "Three.", "unknown_source": "Four."}, {})
     third = [row.pop("file_path") and row for row in stores["full_docs"].values()][2]
-    state = dict(zip(stores["full_docs"], ("a.txt", "moved.txt", "unknown_source"), strict=False))
+    state = dict(zip(stores["full_docs"], ("a.txt", "moved.txt", "other.txt", "unknown_source"), strict=True))
     stores["doc_status"] = {key: {"file_path": path} for key, path in state.items()}
     third["file_path"] = "own.txt"
     assert [one.path for one in read(write_json(tmp_path, stores)).documents()] == ["a.txt", "moved.txt", "own.txt", ""]
-    del stores["text_chunks"], third["file_path"]
-    (tmp_path / "kv_store_text_chunks.json").unlink()
-    assert [one.path for one in read(write_json(tmp_path, stores)).documents()] == ["a.txt", "moved.txt", "", ""]
+    (tmp_path / "kv_store_doc_status.json").unlink()
+    assert [one.path for one in read(tmp_path).documents()] == ["", "", "own.txt", ""]
+
+
+def test_the_mark_of_parsed_documents_is_no_text(tmp_path: Path) -> None:
+    stores = rows_of({"a.docx": f"{{{{LRdoc}}}}{FLOOD}", "b.txt": f"{{{{LRdoc}}}}{OFFICE}"}, {})
+    for row, form in zip(stores["full_docs"].values(), ("lightrag", "raw"), strict=True):
+        row["parse_format"] = form
+    texts = [one.text for one in read(write_json(tmp_path, stores)).documents()]
+    assert texts == [FLOOD, f"{{{{LRdoc}}}}{OFFICE}"]
 
 
 def test_a_chunk_is_known_by_its_text_but_for_its_ends(tmp_path: Path) -> None:
@@ -112,15 +84,23 @@ def test_a_chunk_is_known_by_its_text_but_for_its_ends(tmp_path: Path) -> None:
     assert key_of(FLOOD) != key_of(FLOOD + "x")
 
 
-def test_answers_of_other_kinds_and_about_other_texts_are_left_out(tmp_path: Path) -> None:
+def test_answers_of_other_kinds_are_left_out(tmp_path: Path) -> None:
     stores = rows_of(TEXTS)
-    first, second = stores["text_chunks"].values()
-    second["llm_cache_list"] += [*first["llm_cache_list"], "default:summary:1", "default:extract:gone", 7]
+    *_, last = stores["text_chunks"].values()
+    last["llm_cache_list"] += ["default:summary:1", "default:analysis:2", "default:extract:gone", 7]
     stores["llm_response_cache"]["default:summary:1"] = {"return": "A summary.", "cache_type": "summary"}
-    base = read(write_json(tmp_path, stores))
-    assert base.answers == WHOLE
-    [note] = [note for note in base.notes if "another text" in note]
-    assert note.endswith("left out: 2")
+    stores["llm_response_cache"]["default:analysis:2"] = {"return": "An image.", "cache_type": "analysis"}
+    assert read(write_json(tmp_path, stores)).answers == WHOLE
+
+
+def test_an_answer_stays_that_of_the_chunk_that_lists_it(tmp_path: Path) -> None:
+    """Equal texts share an answer, whose row names the first chunk; its document was edited under its id."""
+    stores = rows_of({"a.txt": FLOOD, "b.txt": FLOOD})
+    (name, first), _ = stores["text_chunks"].items()
+    first |= {"content": OFFICE, "llm_cache_list": []}
+    for row in stores["llm_response_cache"].values():
+        row["chunk_id"] = name
+    assert read(write_json(tmp_path, stores)).answers == {key_of(FLOOD): tuple(ANSWERS[FLOOD])}
 
 
 def test_equal_texts_share_the_answers_of_the_first(tmp_path: Path) -> None:
@@ -143,7 +123,6 @@ def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
         EditedName("Jonas Feld", "answers"),
         EditedName("STATION 14", "description", "By hand."),
     ]
-    assert base.made_again == 6
 
 
 @pytest.mark.parametrize("lost", ["a cache", "an answer", "a part", "the chunks"])
@@ -233,11 +212,14 @@ def test_a_row_that_goes_over_several_blocks_is_read(tmp_path: Path) -> None:
     assert base.answers == {key_of(text): ("answer",)}
 
 
+GROWING = "".join(f"<!ENTITY a{at} '{f'&a{at - 1};' * 20}'>" for at in range(1, 10))
+
+
 @pytest.mark.parametrize(
     "harm",
     [
-        "<!DOCTYPE graphml [<!ENTITY a '" + "x" * 5000 + "'>]><graphml><node id='&a;'/></graphml>",
-        "<?xml version='1.0'?><!-- " + "x" * 5000 + " --><!DOCTYPE graphml [<!ENTITY a 'x'>]><graphml/>",
+        f"<!DOCTYPE graphml [<!ENTITY a0 '{'x' * 5000}'>{GROWING}]><graphml><node id='a'>&a9;</node></graphml>",
+        "<!DOCTYPE graphml [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><graphml><node id='a'>&a;</node></graphml>",
         "<graphml><node id='a'>",
         "",
     ],

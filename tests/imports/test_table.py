@@ -17,6 +17,7 @@ from lightrag_dagster.imports import import_base, read_table, take_new
 from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.extraction.parsing import merge_rounds, parse_response
 from tests.support import FLOOD, build, write_source
 
 SIGNED = {"author": "kim", "date": datetime.date(2026, 1, 1), "reason": "a table"}
@@ -133,6 +134,15 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
     assert (relation["description"], relation["weight"]) == ("made.", 2.5)
     assert "to make by hand" in str(relation["keywords"])
     assert paths == ["doc-2.txt", "lamps.txt"]
+
+
+def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
+    rows = [{"entity_name": f"Name {at}", "source_id": "doc-1"} for at in range(900)]
+    (tmp_path / "a.json").write_text(json.dumps({"chunks": GRAPH["chunks"], "entities": rows}))
+    base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+    assert base is not None
+    found = {text: merge_rounds(list(map(parse_response, answers))) for text, answers in base.answers.items()}
+    assert sorted(len(one.entities) for one in found.values()) == [0, 900]
 
 
 @pytest.mark.parametrize(
@@ -290,6 +300,12 @@ def test_numbers_and_answers_are_aliases_too(tmp_path: Path) -> None:
     rows = [{"name": "A", "aliases": 7}, {"name": "B", "aliases": 7.5}, {"name": "C", "aliases": True}]
     decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)[1]
     assert [one.decision.names for one in decisions] == [("A", "7"), ("B", "7.5"), ("C", "true")]
+
+
+def test_aliases_that_are_spellings_of_the_name_say_nothing(tmp_path: Path) -> None:
+    rows = [{"name": "Acme", "aliases": ["ACME", "Acme Inc", "acme  inc"]}, {"name": "佐藤健", "aliases": ["佐藤 健"]}]
+    decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)[1]
+    assert [(one.decision.action, one.decision.names) for one in decisions] == [("merge", ("Acme", "Acme Inc"))]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, visible
+from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
 from lightrag_dagster.errors import DecisionError
 
 Action = Literal["merge", "apart", "rename", "retype", "describe", "remove", "split", "add"]
@@ -143,12 +143,21 @@ def check_decision(place: str, **values: object) -> Placed:
         message = first["msg"].removeprefix("Value error, ")
         if first["loc"] == ("names",):
             name, message = "", "a decision names an entity"
+        if first["loc"] == ("date",):  # spreadsheets write them as their country does
+            name, message = "", f"{values['date']!r} is not a date; write it as 2026-11-28"
         if first["loc"] == ("action",):
             name, message = "", f"there is no action {values['action']!r}, only {', '.join(ACTIONS)}"
         raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
     _check_bounds(decision, place)
+    spelt = {"names": tuple(map(_as_read, decision.names)), "into": decision.into and _as_read(decision.into)}
+    decision = decision.model_copy(update=spelt)
     check_names(decision, place)
     return Placed(decision, place)
+
+
+def _as_read(name: str) -> str:
+    """Return a name as it is read in an answer, where no other spelling reaches the documents' names."""
+    return normalise_name(name) or name
 
 
 def check_names(decision: Decision, place: str) -> None:

@@ -8,9 +8,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
+from lightrag_dagster.core.text.names import normalise_type
 from lightrag_dagster.curation.rules.decisions import Action, Decision, Placed
 from lightrag_dagster.errors import DecisionError
 
@@ -190,11 +190,12 @@ class _Resolving:
         return any(entity_id(further) != base or further != into for further in self._steps.get(base, {}))
 
     def _names(self) -> Iterator[WrittenText]:
+        given_names = set[str]()
         for members in self._members:
             if given := self._last_name(members):
-                decision = given.decision
-                yield WrittenText(self._groups[members[0]], "name", str(decision.into), decision.sources)
-        given_names = {self._groups[members[0]] for members in self._members if self._last_name(members)}
+                decision, entity = given.decision, self._groups[members[0]]
+                given_names.add(entity)
+                yield WrittenText(entity, "name", str(decision.into), decision.sources)
         parts, spelt = dict[str, Placed](), dict[str, Placed]()
         for one in sorted(self._of("split"), key=lambda each: (name_key(str(each[0].into)), each[0].content)):
             base = entity_id(str(one.decision.into))
@@ -257,15 +258,20 @@ class _Resolving:
 
     def _check_apart(self) -> None:
         for decision, place in self._of("apart"):
-            for first, second in combinations(decision.names, 2):
-                if entity_id(first) == entity_id(second):
+            seen = dict[str, str]()
+            for name in decision.names:
+                if (entity := self._entity(name)) not in seen:
+                    seen[entity] = name
+                    continue
+                first = seen[entity]
+                if entity_id(first) == entity_id(name):
                     raise DecisionError(
-                        f"{place}: {first!r} and {second!r} are spellings of one name; `curate split` takes it apart"
+                        f"{place}: {first!r} and {name!r} are spellings of one name; `curate split` takes it apart"
                     )
-                if joining := self._reached(entity_id(first)).get(entity_id(second)):
-                    raise DecisionError(
-                        f"{place} keeps {first!r} and {second!r} apart, and {joining} joins them; remove one of them"
-                    )
+                joining = self._reached(entity_id(first))[entity_id(name)]
+                raise DecisionError(
+                    f"{place} keeps {first!r} and {name!r} apart, and {joining} joins them; remove one of them"
+                )
 
     def _splits(self) -> Iterator[SplitRule]:
         decisions = list(self._of("split"))
@@ -281,7 +287,7 @@ class _Resolving:
             if self._entity(into) == self._groups.get(base, base):
                 joining = self._reached(base)[entity_id(into)]
                 raise DecisionError(f"{joining} joins what {place} splits; remove one of them")
-            types = tuple(one.lower() for one in decision.types)
+            types = tuple(normalise_type(one) or one.lower() for one in decision.types)
             yield SplitRule(base, entity_id(into), into, decision.sources, decision.paths, types)
 
     def _named(self) -> dict[str, str]:

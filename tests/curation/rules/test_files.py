@@ -112,8 +112,8 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.yaml", "- split: A\n  into: B", "a.yaml:1: split needs 'sources', 'paths' or 'types' of the mentions that"),
         ("a.yaml", "- add: A\n  with: B\n  type: x", "a.yaml:1: add does not take 'type' of a relation"),
         ("a.yaml", "- add: A\n  keywords: x", "a.yaml:1: add does not take 'keywords' of an entity"),
-        ("a.yaml", "- remove: A\n  date: tomorrow", "a.yaml:1: date: Input should be a valid date"),
-        ("a.yaml", "- remove: A\n  date: 2024-02-30", "a.yaml:1: date: Input should be a valid date"),
+        ("a.yaml", "- remove: A\n  date: tomorrow", "is not a date; write it as 2026-11-28"),
+        ("a.yaml", "- remove: A\n  date: 2024-02-30", "is not a date; write it as 2026-11-28"),
         ("a.yaml", "- merge: [[A, B]]", "a.yaml:1: merge takes a text, or a list of texts"),
         ("a.yaml", "- remove: A\n  remove: B", "a.yaml:1: the decision has 'remove' twice; write it once"),
         ("a.yaml", '- remove: "A\\ud800"', r"a.yaml:1: 'A\ud800' holds a character that no text has"),
@@ -146,6 +146,11 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.csv", "name\nA", "a.csv:1: there is no column 'action'; the first line names the columns"),
         ("a.csv", "action,name\nrename,A\n", "a.csv:2: rename needs 'into'"),
         ("a.csv", "action,name\njoin,A\n", "a.csv:2: there is no action 'join', only merge, apart"),
+        (
+            "a.csv",
+            "action;name;date\nremove;A;28.11.2026\n",
+            "a.csv:2: '28.11.2026' is not a date; write it as 2026-11-28",
+        ),
     ],
 )
 @pytest.mark.usefixtures("uncollected")

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, version_of
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.stages.extraction.parsing import parse_response
+from lightrag_dagster.stages.extraction.writing import write_answer
 
 
 def decide(*decisions: dict[str, object]) -> list[Placed]:
@@ -87,6 +89,7 @@ def test_names_that_are_merged_into_none_have_the_id_of_the_first() -> None:
             "line 1 keeps 'A' and 'C' apart, and line 2 joins them; remove one of them",
         ),
         ([apart("A", "a")], "line 1: 'A' and 'a' are spellings of one name; `curate split` takes it apart"),
+        ([apart("B", "A", "A")], "line 1: 'A' and 'A' are spellings of one name; `curate split` takes it apart"),
         (
             [describe("x", "A"), describe("y", "a")],
             "line 1 and line 2 give two descriptions, 'x' and 'y'; remove one of them",
@@ -146,10 +149,10 @@ def test_a_removed_relation_is_that_of_the_entities_that_its_ends_became() -> No
 
 
 def test_a_name_that_is_split_off_is_shown_as_written() -> None:
-    curation = resolve(decide(split("Mercury", "Mercury (planet)", types=["Planet"])))
+    curation = resolve(decide(split("Mercury", "Mercury (planet)", types=["Planet", "Natural Object"])))
     (rule,) = curation.splits
     assert (rule.entity_id, rule.into_id) == (entity_id("Mercury"), entity_id("Mercury (planet)"))
-    assert rule.types == ("planet",)
+    assert rule.types == ("planet", "naturalobject")  # as types of answers are read
     assert names_of(curation) == {entity_id("Mercury (planet)"): "Mercury (planet)"}
 
 
@@ -210,3 +213,31 @@ def test_order_does_not_matter(decisions: list[dict[str, object]], shuffled: ran
 def test_no_decisions_are_nothing() -> None:
     assert resolve([]) == NO_DECISIONS
     assert version_of([]) == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "佐藤 健",
+        "東京 大学",
+        "김 철수",
+        "ＡＣＭＥ　Ｉｎｃ",
+        "Cafe\u0301",
+        "**Corley**",
+        "“Acme”",
+        "A — B",
+        "R&amp;D",
+        "O’Brien",
+        "42",
+    ],
+)
+def test_names_are_spelt_as_they_are_read_in_answers(name: str) -> None:
+    (decision, _) = check_decision("here", action="rename", names=(name,), into=name)
+    answer = write_answer([["entity", name, "t", "d"]])
+    read = [one.name for one in parse_response(answer).entities] or [name]
+    assert [*decision.names, decision.into] == read * 2
+
+
+def test_two_spellings_that_answers_share_are_not_merged() -> None:
+    with pytest.raises(DecisionError, match="are spellings of one name; write it once"):
+        check_decision("here", action="merge", names=("佐藤 健", "佐藤健"))
