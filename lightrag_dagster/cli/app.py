@@ -348,7 +348,7 @@ for command in upkeep.COMMANDS:
 def import_from(
     kind: Annotated[
         Literal["lightrag", "graphrag", "table"],
-        typer.Argument(help="LightRAG 1.4 to 1.5.7, Microsoft's GraphRAG 1.x to 3.3, or a table of your own."),
+        typer.Argument(help="LightRAG 1.3 to 1.5.7, Microsoft's GraphRAG 1.x to 3.3, or a table of your own."),
     ],
     place: Annotated[Path, typer.Argument(help="The working directory, the output folder, or the file.")],
     source: Annotated[str, typer.Option(help="The source that it becomes: a folder among the sources.")],

@@ -10,6 +10,7 @@ from lightrag_dagster.errors import SourceError
 
 _BLOCK = 1 << 20
 _KEY = re.compile(r'[\s{},]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_NESTED = {f'"{mode}"' for mode in ("default", "local", "global", "hybrid", "mix", "naive", "bypass")}
 _ENDS = " \t\r\n{},"
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -54,6 +55,9 @@ class JsonStores:
         while block := file.read(max(_BLOCK, len(text))):
             text, at = text + block, 0
             while found := _KEY.match(text, at):
+                if found[1] in _NESTED and text[found.end() : found.end() + 1] == "{":
+                    at = found.end()  # rows follow, by keys of their own
+                    continue
                 try:
                     row, end = _decode(text, found.end())
                 except json.JSONDecodeError:  # perhaps more of it follows

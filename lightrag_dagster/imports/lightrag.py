@@ -1,7 +1,8 @@
-"""A working directory of LightRAG 1.4 to 1.5.7: its documents, chunks, answers and vectors."""
+"""A working directory of LightRAG 1.3 to 1.5.7: its documents, chunks, answers and vectors."""
 
 import base64
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ _EXTRACT = ":extract:"
 """A part of the key of an answer about a chunk."""
 
 _MARK = "{{LRdoc}}"
+_FRAME = re.compile(r"-Real Data-.*?Text:(?:\n(.*?)\n|\\n(.*?)\\n)#{22}", re.DOTALL)
 _CHARACTERS_A_BYTE = 4  # of JSON, for a row with its other fields
 
 
@@ -90,7 +92,8 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
     """Return the answers by the key of their chunk's text, those of each chunk in its order; and all summaries.
 
     The third are chunks of which answers are missing. One that lists none, as of a document that failed, has those that
-    name it and were asked about its text; what asks for more has a longer prompt.
+    name it and were asked about its text, or in 1.3, where they name none, about this text; what asks for more has a
+    longer prompt.
     """
     said, summaries = dict[str, str](), list[str]()
     unlisted = defaultdict[str, list[tuple[int, str]]](list)
@@ -103,16 +106,27 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
             chunk, prompt = _text(row, "chunk_id"), _text(row, "original_prompt")
             text = chunks.silent.get(chunk, "").strip()
             if text and (text in prompt or json.dumps(text, ensure_ascii=False)[1:-1] in prompt):
-                unlisted[chunk].append((len(prompt), name))
+                unlisted[chunks.keys[chunk]].append((len(prompt), name))
+            elif not chunk:
+                unlisted[key_of(_text_asked(prompt))].append((len(prompt), name))
     found, silent = dict[str, tuple[str, ...]](), set[str]()
     for chunk, key in sorted(chunks.keys.items()):
-        names = chunks.listed[chunk] or [name for _, name in sorted(unlisted[chunk])]
+        names = chunks.listed[chunk] or [name for _, name in sorted(unlisted[key])]
         answers = tuple(said[name] for name in names if name in said)
         if len(answers) > len(found.get(key, ())):
             found[key] = answers
         if len(answers) < len(names):
             silent.add(chunk)
     return found, summaries, silent | {chunk for chunk, key in chunks.keys.items() if key not in found}
+
+
+def _text_asked(prompt: str) -> str:
+    """Return the text that a prompt of LightRAG 1.3 asks about; one that asks for more has it in its conversation."""
+    found = _FRAME.search(prompt)
+    try:
+        return str(found[1] or json.loads(f'"{found[2]}"', strict=False)) if found else ""
+    except ValueError:
+        return ""
 
 
 def _vectors(stores: JsonStores) -> Iterator[tuple[str, Vectors]]:

@@ -33,6 +33,33 @@ def test_lines_of_json_are_read_alike(tmp_path: Path) -> None:
     assert base.answers == WHOLE
 
 
+def test_the_cache_of_version_1_3_is_read(tmp_path: Path) -> None:
+    """Answers are under their mode, and name no chunk."""
+    stores, cache = rows_of(TEXTS), {}
+    of_chunk = {key: row["content"] for key, row in stores["text_chunks"].items()}
+    for key, row in stores["llm_response_cache"].items():
+        text = of_chunk[row["chunk_id"]]
+        frame = f"{'#' * 22}\n---Real Data---\n{'#' * 22}\nEntity_types: [Person]\nText:\n{text}\n{'#' * 22}\nOutput:"
+        prompt = f"---Goal---\nText:\nan example\n{'#' * 22}\nOutput:\n{frame}"
+        if row["return"] != ANSWERS[text][0]:
+            said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": ANSWERS[text][0]}]
+            prompt = json.dumps(said) + "\nMANY entities were missed"
+        name = key.rpartition(":")[2]
+        cache[name] = {"return": row["return"], "cache_type": "extract", "original_prompt": prompt}
+    for row in stores["text_chunks"].values():
+        del row["llm_cache_list"]
+    stores["llm_response_cache"] = {"default": dict(reversed(cache.items())), "local": {}}
+    assert read(write_json(tmp_path, stores)).answers == WHOLE
+
+
+def test_a_prompt_of_version_1_3_that_cannot_be_read_costs_only_its_answer(tmp_path: Path) -> None:
+    rows = {
+        "a": {"return": "entity", "cache_type": "extract", "original_prompt": f"-Real Data-\\nText:\\n\\x\\n{'#' * 22}"}
+    }
+    stores = {"full_docs": {}, "text_chunks": {"chunk": {"content": FLOOD}}, "llm_response_cache": {"default": rows}}
+    assert read(write_json(tmp_path, stores)).answers == {}
+
+
 @pytest.mark.parametrize(
     ("prompts", "owner", "answers"),
     [
