@@ -37,7 +37,10 @@ class JsonStores:
         return next((one for one in paths if one.is_file() and one.resolve().is_relative_to(root)), None)
 
     def rows(self, name: str) -> Iterator[tuple[str, Row]]:
-        """Yield key and row of a store, NAME.json or NAME.jsonl; of a damaged one, the rows before that."""
+        """Yield key and row of a store, NAME.json or NAME.jsonl; of a damaged one, the rows before that.
+
+        LightRAG 1.3 has the answers of a mode under its name; these rows are yielded as well.
+        """
         count, path = 0, self.path(f"{name}.json", f"{name}.jsonl")
         if path is None:
             self.notes.append(f"{name}.json is not in the folder, or is a link out of it")
