@@ -1,19 +1,23 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.plan.estimates import NOTHING, CallRatios, Estimate, reasoned
+from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
@@ -23,7 +27,7 @@ from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 
 PLACEHOLDER = "(a summary that is not made yet)"
 """Beginning of a summary that is not made yet."""
@@ -64,14 +68,38 @@ def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Se
     return step
 
 
-def after_extraction(asked: Sequence[PlannedStep], ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
-    """Estimate summaries and vectors that follow from answers that are not known: of extraction, and of passes."""
+def after_extraction(
+    asked: Sequence[PlannedStep], ratios: CallRatios, settings: Settings, again: Estimate = NOTHING
+) -> dict[str, PlannedStep]:
+    """Estimate summaries and vectors that follow from answers that are not known: of extraction, and of passes.
+
+    `again` are the summaries of the home that the answers change.
+    """
     outputs = Estimate.total(one.output_tokens for one in asked if one.output_tokens)
     answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
-    cost = Estimate.total(one.cost for one in asked).times(ratios.summaries)
-    tokens = answers.times(ratios.embedded)
+    cost, changed = Estimate.total(one.cost for one in asked).times(ratios.summaries), again.times(ratios.summary)
+    cost = Estimate(max(cost.expected, changed.expected), min(cost.low, changed.low), max(cost.high, changed.high))
+    length = ratios.summary_length.times(settings.merging.summary_max_tokens)
+    tokens = answers.times(ratios.embedded).plus(again.times(length))
     embeddings = priced(price_of(settings.embedding), None, tokens)
     return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
+
+
+def summarised_again(now: Situation, asked: Estimate) -> Estimate:
+    """Estimate the summaries of the newest snapshot that answers about some chunks change, by how often each is named.
+
+    In a base where few names stand in most chunks, one new document has all of them summarised again.
+    """
+    if now.newest is None or not asked.expected:
+        return NOTHING
+    columns = {table: ["chunk_count", "summary_recipe"] for table in ("entities", "relations")}
+    of = {"chunks": max(1, now.newest.rows["chunks"]), "asked": asked.expected}
+    with suppress(StoreError):  # the run builds it again
+        generation = fetched(now.home, now.newest.snapshot_id)
+        with open_tables(generation, columns, columns) as connection:
+            [(all_, some)] = connection.execute(sql("summarised", __package__), of).fetchall()
+            return Estimate(some, 0, min(all_, some + DEVIATIONS * some**0.5))
+    return NOTHING
 
 
 def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
@@ -114,9 +142,11 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
     return together(found.values()) if found else None
 
 
-def after_all(now: Situation, asked: Mapping[str, PlannedStep], ratios: CallRatios) -> dict[str, PlannedStep]:
-    """Estimate what follows from answers that are not known, in the whole and in each scope."""
-    found = after_extraction([*asked.values()], ratios, now.settings)
+def after_all(
+    now: Situation, steps: Mapping[str, PlannedStep], asked: Estimate, ratios: CallRatios
+) -> dict[str, PlannedStep]:
+    """Estimate what follows from answers that are not known, about `asked` chunks, in the whole and in each scope."""
+    found = after_extraction([*steps.values()], ratios, now.settings, summarised_again(now, asked))
     return found | {f"scope {name}": _of_scope(now, found.values(), name) for name in now.settings.scopes}
 
 
