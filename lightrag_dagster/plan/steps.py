@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.embedding import texts_to_embed
@@ -15,7 +16,7 @@ from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
-from lightrag_dagster.pipeline.scopes import published_of
+from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
@@ -147,15 +148,23 @@ def after_all(
 ) -> dict[str, PlannedStep]:
     """Estimate what follows from answers that are not known, about `asked` chunks, in the whole and in each scope."""
     found = after_extraction([*steps.values()], ratios, now.settings, summarised_again(now, asked))
-    return found | {f"scope {name}": _of_scope(now, found.values(), name) for name in now.settings.scopes}
+    whole = together(found.values())
+    empty, sources = empty_scopes(now, pending_scopes(now)), {*map(composed, (*now.sources, *now.absent))}
+    for name, rule in now.settings.scopes.items():
+        if not sources.isdisjoint(map(composed, rule.get("sources", sources))):  # else it shows nothing
+            found[f"scope {name}"] = _of_scope(now, whole, name, empty=name in empty)
+    return found
 
 
-def _of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
-    """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known."""
-    below, whole = published_of(now.settings, name), now.published
-    share = below.rows["chunks"] / max(1, whole.rows["chunks"]) if below and whole else 1.0
-    found = together(others)
-    cost = found.cost.times(Estimate(share / 2, 0, share))  # names whose evidence differs. Not measured
+def _of_scope(now: Situation, whole: PlannedStep, name: str, *, empty: bool) -> PlannedStep:
+    """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known.
+
+    One that is `empty` may show what the run reads, or nothing as before.
+    """
+    below, above = published_of(now.settings, name), now.published
+    share = below.rows["chunks"] / max(1, above.rows["chunks"]) if below and above else 1.0
+    # Names whose evidence differs. Not measured.
+    cost = whole.cost.times(Estimate(0 if empty else share / 2, 0, share))
     return PlannedStep(cost, cost)
 
 

@@ -145,7 +145,9 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
 def test_a_document_about_names_that_stand_everywhere_has_them_summarised_again(paid: Settings) -> None:
     hubs = ("Anna Vollmoor", "Kessing", "Corley Bridge", "Halden Weir")
     files: dict[str, str | bytes] = {
-        f"{number}.txt": " ".join(f"{one} met {other} in week {number} of year {number + 1900}." for one, other in pairs)
+        f"{number}.txt": " ".join(
+            f"{one} met {other} in week {number} of year {number + 1900}." for one, other in pairs
+        )
         for number in range(13)
         for pairs in [list(permutations(hubs, 2))[number % 6 : number % 6 + 6]]
     }
@@ -160,6 +162,20 @@ def test_a_document_about_names_that_stand_everywhere_has_them_summarised_again(
     assert summaries.expected > extraction.expected, "one document, and all the names of twelve"
     assert plan.total.low <= cost <= plan.total.high
     assert cost > before / 6
+
+
+@pytest.mark.long
+def test_scopes_that_show_nothing_are_not_charged(known: Settings, tmp_path: Path) -> None:
+    scopes = {"all": {"sources": ["notes"]}, "gone": {"sources": ["nothing"]}, "secret": {"access": ["secret"]}}
+    scoped = known.changed(scopes=scopes)
+    write_source(scoped, "notes", texts(0, 6))
+    assert {"scope all", "scope secret"} == {step for step in make_plan(scoped).steps if "scope" in step}
+    build(scoped)
+    plan = make_plan(edited(scoped, tmp_path / "prompts", entity_types="Types: person, other."), backfill=True)
+    costs = {name: plan.steps[f"scope {name}"].cost for name in ("all", "secret")}
+    assert costs["all"].expected > 0
+    assert costs["secret"].expected == 0
+    assert plan.steps.keys().isdisjoint({"scope gone"})
 
 
 @pytest.mark.long  # a whole run
