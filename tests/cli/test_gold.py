@@ -14,7 +14,7 @@ from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.gold import PRICE, RATES, TEXTS, chunk_name, settings_in, write_gold
 from tests.loopback import Loopback
-from tests.support import published, snapshot_contents
+from tests.support import build, published, snapshot_contents, write_source
 
 Command: TypeAlias = Callable[..., tuple[int, str, str]]
 
@@ -117,8 +117,10 @@ def test_scores_below_the_bound_end_with_1(run: Command, gold_home: Path) -> Non
     assert run("gold", "score", GOLD__LEAST_F1=0.5)[0] == 0
     write_gold(gold_home / "gold" / "people.csv", ["Gone."])
     code, output, _ = run("gold", "score")
-    assert code == 0
+    assert code == 1
     assert f"1 whose text is no longer a chunk ({chunk_name('Gone.')})" in output
+    assert "none of the 1 gold passages that are done is a chunk of this home, so that nothing was measured" in output
+    assert run("gold", "score", "--json")[0] == 1
 
 
 def test_gold_is_of_the_whole_knowledge_base(run: Command) -> None:
@@ -150,6 +152,21 @@ def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopba
     write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:2])
     code, output, _ = run("plan", "--backfill", LLM__MODEL="bad")
     assert "gold.folder has fewer than 20 right rows in passages that are done" in output
+
+
+@pytest.mark.long
+def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
+    run: Command, gold_home: Path, loopback: Loopback
+) -> None:
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the weir."})
+    build(settings_in(gold_home))
+    loopback.requests.clear()
+    _, output, _ = run("plan", "--backfill", "--source", "more", LLM__MODEL="bad")
+    found = re.search(r"Up to 20 gold passages .*, for \$(\S+); 20 are of other sources, and come on top\.", output)
+    assert found, output
+    code, _, _ = run("backfill", "--source", "more", "--better-than-stored", LLM__MODEL="bad")
+    assert (code, len(loopback.requests)) == (3, 20)
+    assert float(found[1]) == pytest.approx(20 * PRICE, rel=0.6)
 
 
 @pytest.mark.long
