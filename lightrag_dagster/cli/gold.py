@@ -50,7 +50,8 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
             "there is no passage to draw: nothing was ingested yet, or all are in gold.folder; `lightrag-dagster run`"
         )
     write_new_csv(file, COLUMNS, rows, SettingsError)
-    fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""
+    others = f"are not in {settings.gold.folder}" if settings.gold.folder else "there are"
+    fewer = f", all that {others}" if passages < chunks else ""
     console.print(
         f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "
         "that its passage does not state, add a row for what is missing, and `done` as the verdict of the passage. "

@@ -1,6 +1,6 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
@@ -69,24 +69,7 @@ def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Se
     return step
 
 
-def after_extraction(
-    asked: Sequence[PlannedStep], ratios: CallRatios, settings: Settings, again: Estimate = NOTHING
-) -> dict[str, PlannedStep]:
-    """Estimate summaries and vectors that follow from answers that are not known: of extraction, and of passes.
-
-    `again` are the summaries of the home that the answers change.
-    """
-    outputs = Estimate.total(one.output_tokens for one in asked if one.output_tokens)
-    answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
-    cost, changed = Estimate.total(one.cost for one in asked).times(ratios.summaries), again.times(ratios.summary)
-    cost = Estimate(max(cost.expected, changed.expected), min(cost.low, changed.low), max(cost.high, changed.high))
-    length = ratios.summary_length.times(settings.merging.summary_max_tokens)
-    tokens = answers.times(ratios.embedded).plus(again.times(length))
-    embeddings = priced(price_of(settings.embedding), None, tokens)
-    return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
-
-
-def summarised_again(now: Situation, asked: Estimate) -> Estimate:
+def _summarised_again(now: Situation, asked: Estimate) -> Estimate:
     """Estimate the summaries of the newest snapshot that answers about some chunks change, by how often each is named.
 
     In a base where few names stand in most chunks, one new document has all of them summarised again.
@@ -146,8 +129,17 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
 def after_all(
     now: Situation, steps: Mapping[str, PlannedStep], asked: Estimate, ratios: CallRatios
 ) -> dict[str, PlannedStep]:
-    """Estimate what follows from answers that are not known, about `asked` chunks, in the whole and in each scope."""
-    found = after_extraction([*steps.values()], ratios, now.settings, summarised_again(now, asked))
+    """Estimate the summaries and vectors that follow from answers about `asked` chunks, in the whole and each scope."""
+    outputs = Estimate.total(one.output_tokens for one in steps.values() if one.output_tokens)
+    answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
+    again = _summarised_again(now, asked)
+    cost = Estimate.total(one.cost for one in steps.values()).times(ratios.summaries)
+    ends = zip(cost, again.times(ratios.summary), strict=True)
+    cost = Estimate(*(choose(pair) for choose, pair in zip((max, min, max), ends, strict=True)))
+    length = ratios.summary_length.times(now.settings.merging.summary_max_tokens)
+    tokens = answers.times(ratios.embedded).plus(again.times(length))
+    embeddings = priced(price_of(now.settings.embedding), None, tokens)
+    found = {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
     whole = together(found.values())
     empty, sources = empty_scopes(now, pending_scopes(now)), {*map(composed, (*now.sources, *now.absent))}
     for name, rule in now.settings.scopes.items():

@@ -47,6 +47,8 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert code == 0
     assert output.startswith(f"Passages in {file}: 3; rows: ")
     assert f"Then: lightrag-dagster gold score {file}" in " ".join(output.split())
+    every = run("gold", "draft", str(gold_home / "all.csv"), "--chunks", "99", GOLD__FOLDER="")[1]
+    assert ": 24, all that there are; rows: " in every
     code, _, errors = run("gold", "draft", str(file))
     said = "more.csv is there already, perhaps with labels; score it with `gold score`, or name another file"
     assert (code, said in errors) == (2, True)
