@@ -163,6 +163,9 @@ def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
     write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the weir."})
     build(settings_in(gold_home))
     loopback.requests.clear()
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the mill."})
+    code, output, _ = run("plan", "--backfill")
+    assert (code, "gold passages" in output) == (0, False), "one new text, and no gold passage to ask about"
     _, output, _ = run("plan", "--backfill", "--source", "more", LLM__MODEL="bad")
     found = re.search(r"Up to 20 gold passages .*, for \$(\S+); 20 are of other sources, and come on top\.", output)
     assert found, output
