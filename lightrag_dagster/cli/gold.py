@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
+from lightrag_dagster.cli.losses import print_warnings
 from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
@@ -49,7 +50,8 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
             "there is no passage to draw: nothing was ingested yet, or all are in gold.folder; `lightrag-dagster run`"
         )
     write_new_csv(file, COLUMNS, rows, SettingsError)
-    fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""
+    others = f"are not in {settings.gold.folder}" if settings.gold.folder else "there are"
+    fewer = f", all that {others}" if passages < chunks else ""
     console.print(
         f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "
         "that its passage does not state, add a row for what is missing, and `done` as the verdict of the passage. "
@@ -58,7 +60,9 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
 
 
 def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: bool) -> int:
-    """Print the scores of the stored rows, and return the exit code: 1 if F1 of a kind is below the setting's bound.
+    """Print the scores of the stored rows, and return the exit code.
+
+    It is 1 if F1 of a kind is below the setting's bound, or if no passage is left to measure.
 
     Raises:
         SettingsError: there is no gold, or it cannot be read.
@@ -70,6 +74,8 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
         where = folder or settings.gold.folder
         if where is None:
             raise SettingsError("name a gold file, or set gold.folder; `lightrag-dagster gold draft FILE` writes one")
+        if not gold.open:
+            raise SettingsError(f"there is no passage in {where}; `lightrag-dagster gold draft FILE` draws some")
         raise SettingsError(
             f"none of the {len(gold.open):,} passages in {where} is done; write `done` as the verdict of those you read"
         )
@@ -77,20 +83,23 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     judged = judge(gold, passages.located, passages.tables.values(), situation.decided.curation, settings.merging.types)
     scores = score(judged)
     names = score_names(situation, gold.names) if gold.names else []
-    low = below(scores, settings.gold.least_f1)
+    low, unmeasured = below(scores, settings.gold.least_f1), passages.unmeasured()
     if as_json:
         print_json(_facts(gold, passages, scores, names, judged) | {"below": [one.kind for one in low]})
-        return int(bool(low))
-    print_table(console, ("", "rows", "passages", *MEASURES[:2], "F1"), list(_rows(scores)), wrap={"", "rows"}, keys=2)
+        return int(bool(low or unmeasured))
+    if scores:
+        columns = ("", "rows", "passages", *MEASURES[:2], "F1")
+        print_table(console, columns, list(_rows(scores)), wrap={"", "rows"}, keys=2)
     if names:
-        columns = ("names taken for one", "precision", "recall")
-        print_table(console, columns, [(one.rule, *_shares(one)) for one in names], wrap=columns[:1])
+        heads = ("names taken for one", "precision", "recall")
+        print_table(console, heads, [(one.rule, *_shares(one)) for one in names], wrap=heads[:1])
     console.print(f"{_counted(gold, passages, names)} Intervals are of 95%, over passages.")
     for one in low:
         console.print(f"F1 of {one.kind} rows is {one.f1.mean:.3f}, below gold.least_f1.", style="yellow")
+    print_warnings(console, unmeasured)
     if rows:
         _print_rows(console, passages, judged, names)
-    return int(bool(low))
+    return int(bool(low or unmeasured))
 
 
 def print_compared(console: Console, compared: Comparison) -> None:

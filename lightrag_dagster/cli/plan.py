@@ -100,11 +100,19 @@ def print_gate(console: Console, settings: Settings, plan: Plan) -> None:
     if found is None:
         console.print(f"{TOO_FEW}.")
         return
-    asked = {table: min(new.get(table, 0), number) for table, number in to_ask(situation, found).items()}
-    steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in asked}
-    cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step and new[table])
+    of_plan = {one.source for one in plan.sources}
+    planned, others = (
+        to_ask(situation, {source: rows for source, rows in found.tables.items() if (source in of_plan) is inside})
+        for inside in (True, False)
+    )
+    asked = {table: min(new.get(table, 0), planned[table]) + others[table] for table in {*new, *others}}
+    if not any(asked.values()):
+        return  # they are as today's recipe makes them
+    steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in new if new[table]}
+    cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step)
     when = "first" if settings.gold.gate else "first with --better-than-stored"
-    console.print(f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)} of that.")
+    rest = f"; {others.total():,} are of other sources, and come on top" if others.total() else " of that"
+    console.print(f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)}{rest}.")
 
 
 def dollars(value: float) -> str:

@@ -1,6 +1,7 @@
 """Question files: a YAML list, or one JSON object per line."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,8 +57,8 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "top level"
         raise SettingsError(f"question file {path}, {where}: {first['msg']}") from error
-    asked = [one.question for one in with_gold(questions)]
-    if twice := next((one for one in asked if asked.count(one) > 1), None):
+    asked = Counter(one.question for one in with_gold(questions))
+    if twice := next((one for one, times in asked.items() if times > 1), None):
         raise SettingsError(f"question file {path} names what {twice!r} should find twice; leave one out")
     return questions
 
@@ -73,7 +74,7 @@ def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[
 
 
 def _content(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
     return load_yaml(text)

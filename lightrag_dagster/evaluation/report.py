@@ -63,11 +63,16 @@ def advantage_cells(advantages: Sequence[Advantage]) -> list[list[str]]:
 
 def verdict(judged: Verdict) -> str:
     """Return one sentence on how the default mode stands, with what to do when another is better."""
-    if judged.better:
-        found = ", ".join(f"{one.mode} by {one.difference.mean:.3f}" for one in judged.better)
+    better, sooner = (
+        ", ".join(f"{one.mode} by {one.difference.mean:.3f}" for one in modes)
+        for modes in (judged.better, judged.sooner)
+    )
+    if better:
         set_it = f"set `query.mode` to {judged.better[0].mode}"
-        return f"more than the default mode {judged.default} find: {found} (recall@{K}); {set_it}"
-    return f"no mode finds more than the default mode {judged.default}; highest means: {judged.best or 'none measured'}"
+        return f"more than the default mode {judged.default} find: {better} (recall@{K}); {set_it}"
+    said = f"no mode finds more than the default mode {judged.default} (recall@{K})"
+    highest = f"highest means: {judged.best or 'none measured'}"
+    return f"{said}; {highest}; nearer to the top find: {sooner} (MRR)" if sooner else f"{said}; {highest}"
 
 
 def carried(by: Carriers) -> str:

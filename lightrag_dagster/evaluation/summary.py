@@ -133,11 +133,13 @@ class Verdict(NamedTuple):
 
     `best` has the highest mean of recall, then of MRR. `better` are the modes whose recall is above that of the default
     mode by more than chance among the questions explains, the best first; none if the default mode was not measured.
+    `sooner` are likewise those with a higher MRR, of which no recall is below.
     """
 
     default: str
     best: str | None
     better: list[Advantage]
+    sooner: list[Advantage]
 
 
 def judge_default(rows: pa.Table, default: str) -> Verdict:
@@ -150,10 +152,11 @@ def judge_default(rows: pa.Table, default: str) -> Verdict:
     means = {mode: _sorted_values(rows, mode).mean(axis=0) for mode in _distinct(rows, "mode")}
     order = [BESIDE.index("recall"), BESIDE.index("mrr")]
     best = max(means, key=lambda mode: (*means[mode][order], mode == default), default=None)
-    compared = advantages(rows, [default])
-    better = [one for one in compared if one.metric == "recall" and one.difference.low > 0]
-    better.sort(key=lambda one: (*-means[one.mode][order], one.mode))
-    return Verdict(default, best, better)
+    compared = sorted(advantages(rows, [default]), key=lambda one: (*-means[one.mode][order], one.mode))
+    above = [one for one in compared if one.difference.low > 0]
+    fewer = {one.mode for one in compared if one.metric == "recall" and one.difference.high < 0}
+    better = [one for one in above if one.metric == "recall"]
+    return Verdict(default, best, better, [one for one in above if one.metric == "mrr" and one.mode not in fewer])
 
 
 class Carriers(NamedTuple):

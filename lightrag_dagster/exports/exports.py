@@ -50,6 +50,8 @@ WRITERS: Writers = {
 }
 """The writer of each format; higher floors have others."""
 
+_OF_ONE_FILE = {"graphml", "facts"}
+
 
 def export_to(generation: Generation, form: str, place: Path) -> Export:
     """Write a snapshot in one format: into a new folder, or, if the format has one file, as a new file.
@@ -59,11 +61,11 @@ def export_to(generation: Generation, form: str, place: Path) -> Export:
     Raises:
         StoreError: the place is there already, a table is missing or damaged, or the disk refuses.
     """
-    return _export(generation, WRITERS[form], place.expanduser().absolute(), one_as_file=True)
+    return _export(generation, WRITERS[form], place.expanduser().absolute(), one_as_file=form in _OF_ONE_FILE)
 
 
 def _export(generation: Generation, writer: Writer, place: Path, *, one_as_file: bool) -> Export:
-    """Write a snapshot into a new folder, or, if `one_as_file`, one file without its folder; raises as `export_to`."""
+    """Write a snapshot into a new folder, or, if `one_as_file`, its file without the folder; raises as `export_to`."""
     if lexists(place):
         raise StoreError(f"{place} is there already; name a file or folder that is not there yet")
     mark = mark_read(generation.home, generation.id)
@@ -76,8 +78,7 @@ def _export(generation: Generation, writer: Writer, place: Path, *, one_as_file:
             made = Path(scratch) / "made"
             made.mkdir()
             written = writer.write(generation, made)
-            files = list(made.iterdir())
-            one = files[0] if one_as_file and len(files) == 1 else None
+            one = next(made.iterdir()) if one_as_file else None
             found = Export(
                 rows={place.name if one else name: rows for name, rows in written.rows.items()},
                 bytes=_bytes_of(made),

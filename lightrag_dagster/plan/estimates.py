@@ -91,9 +91,9 @@ class CallRatios:
     """Ratios of later calls and tokens to first questions. `known` is True if they are this home's own.
 
     Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
-    a dollar of extraction; embedded tokens for a token of answers; length of a summary as a share of its limit; input
-    tokens that the provider has in its cache and that it writes there, for one of input; tokens put out for a token of
-    `output`, which has the reasoning already where it is `known`.
+    a dollar of extraction, and of one call for them; embedded tokens for a token of answers; length of a summary as a
+    share of its limit; input tokens that the provider has in its cache and that it writes there, for one of input;
+    tokens put out for a token of `output`, which has the reasoning already where it is `known`.
     """
 
     known: bool
@@ -106,6 +106,7 @@ class CallRatios:
     cached: Estimate
     written: Estimate
     reasoned: Estimate
+    summary: Estimate = NOTHING
 
 
 def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Reading = EXTRACTION) -> CallRatios:
@@ -166,7 +167,10 @@ def own_ratios(
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
     calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
     summaries, embedded = bought.get("summarise"), bought.get("embed")
-    length = summaries.output_tokens / summaries.calls if summaries and summaries.calls else 0.0
+    length, summary = 0.0, 0.0
+    if summaries and summaries.calls:
+        length, taken = (one / summaries.calls for one in (summaries.output_tokens, summaries.input_tokens))
+        summary = price_of(recipes.settings.llm.of("summarise")).of(taken, length)
     limit = recipes.settings.merging.summary_max_tokens
     # At the price in real time, since some of it may have been bought by batch.
     price = price_of(recipes.settings.llm.of("extract"))
@@ -183,6 +187,7 @@ def own_ratios(
         _near(read / max(1, extracted.input_tokens), 1.0),
         _near(written / max(1, extracted.input_tokens), 1.0),
         Estimate.exactly(1),
+        _near(summary),
     )
 
 

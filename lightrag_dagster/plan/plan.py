@@ -129,7 +129,7 @@ def make_plan(
         if not unknown or (knowledge_base and mostly_kept):
             found |= _merged(now, trial, ratios, backfill=knowledge_base)
     if unknown and "embeddings" not in found:
-        found |= steps.after_all(now, found, ratios)
+        found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)

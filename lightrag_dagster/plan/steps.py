@@ -1,19 +1,24 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
-from lightrag_dagster.pipeline.scopes import published_of
+from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.plan.estimates import NOTHING, CallRatios, Estimate, reasoned
+from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
@@ -23,7 +28,7 @@ from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 
 PLACEHOLDER = "(a summary that is not made yet)"
 """Beginning of a summary that is not made yet."""
@@ -64,14 +69,21 @@ def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Se
     return step
 
 
-def after_extraction(asked: Sequence[PlannedStep], ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
-    """Estimate summaries and vectors that follow from answers that are not known: of extraction, and of passes."""
-    outputs = Estimate.total(one.output_tokens for one in asked if one.output_tokens)
-    answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
-    cost = Estimate.total(one.cost for one in asked).times(ratios.summaries)
-    tokens = answers.times(ratios.embedded)
-    embeddings = priced(price_of(settings.embedding), None, tokens)
-    return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
+def _summarised_again(now: Situation, asked: Estimate) -> Estimate:
+    """Estimate the summaries of the newest snapshot that answers about some chunks change, by how often each is named.
+
+    In a base where few names stand in most chunks, one new document has all of them summarised again.
+    """
+    if now.newest is None or not asked.expected:
+        return NOTHING
+    columns = {table: ["chunk_count", "summary_recipe"] for table in ("entities", "relations")}
+    of = {"chunks": max(1, now.newest.rows["chunks"]), "asked": asked.expected}
+    with suppress(StoreError):  # the run builds it again
+        generation = fetched(now.home, now.newest.snapshot_id)
+        with open_tables(generation, columns, columns) as connection:
+            [(all_, some)] = connection.execute(sql("summarised", __package__), of).fetchall()
+            return Estimate(some, 0, min(all_, some + DEVIATIONS * some**0.5))
+    return NOTHING
 
 
 def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
@@ -114,18 +126,37 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
     return together(found.values()) if found else None
 
 
-def after_all(now: Situation, asked: Mapping[str, PlannedStep], ratios: CallRatios) -> dict[str, PlannedStep]:
-    """Estimate what follows from answers that are not known, in the whole and in each scope."""
-    found = after_extraction([*asked.values()], ratios, now.settings)
-    return found | {f"scope {name}": _of_scope(now, found.values(), name) for name in now.settings.scopes}
+def after_all(
+    now: Situation, steps: Mapping[str, PlannedStep], asked: Estimate, ratios: CallRatios
+) -> dict[str, PlannedStep]:
+    """Estimate the summaries and vectors that follow from answers about `asked` chunks, in the whole and each scope."""
+    outputs = Estimate.total(one.output_tokens for one in steps.values() if one.output_tokens)
+    answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
+    again = _summarised_again(now, asked)
+    cost = Estimate.total(one.cost for one in steps.values()).times(ratios.summaries)
+    ends = zip(cost, again.times(ratios.summary), strict=True)
+    cost = Estimate(*(choose(pair) for choose, pair in zip((max, min, max), ends, strict=True)))
+    length = ratios.summary_length.times(now.settings.merging.summary_max_tokens)
+    tokens = answers.times(ratios.embedded).plus(again.times(length))
+    embeddings = priced(price_of(now.settings.embedding), None, tokens)
+    found = {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
+    whole = together(found.values())
+    empty, sources = empty_scopes(now, pending_scopes(now)), {*map(composed, (*now.sources, *now.absent))}
+    for name, rule in now.settings.scopes.items():
+        if not sources.isdisjoint(map(composed, rule.get("sources", sources))):  # else it shows nothing
+            found[f"scope {name}"] = _of_scope(now, whole, name, empty=name in empty)
+    return found
 
 
-def _of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
-    """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known."""
-    below, whole = published_of(now.settings, name), now.published
-    share = below.rows["chunks"] / max(1, whole.rows["chunks"]) if below and whole else 1.0
-    found = together(others)
-    cost = found.cost.times(Estimate(share / 2, 0, share))  # names whose evidence differs. Not measured
+def _of_scope(now: Situation, whole: PlannedStep, name: str, *, empty: bool) -> PlannedStep:
+    """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known.
+
+    One that is `empty` may show what the run reads, or nothing as before.
+    """
+    below, above = published_of(now.settings, name), now.published
+    share = below.rows["chunks"] / max(1, above.rows["chunks"]) if below and above else 1.0
+    # Names whose evidence differs. Not measured.
+    cost = whole.cost.times(Estimate(0 if empty else share / 2, 0, share))
     return PlannedStep(cost, cost)
 
 

@@ -95,8 +95,9 @@ def write_report(generation: Generation, folder: Path) -> Written:
         StoreError: a table of the snapshot is missing or damaged.
         OSError: the disk refuses.
     """
-    with closing(open_snapshot(generation.home, generation.id)) as snapshot:
+    with closing(open_snapshot(generation.home, generation.id)) as snapshot, snapshot.reading():
         report = report_of(snapshot)
+        snapshot.checked()
     found = report.contents
     (folder / REPORT_FILE).write_text(report.html, encoding="utf-8", newline="\n")
     (folder / PICTURE).write_text(picture_of(found.drawing), encoding="utf-8", newline="\n")
@@ -133,8 +134,9 @@ def write_report_to(home: Home, file: Path, filters: Filters, snapshot_id: str |
     file = file.expanduser().absolute()
     if lexists(file):
         raise StoreError(f"{file} is there already; name a file that is not there yet")
-    with closing(open_snapshot(home, snapshot_id)) as snapshot:
+    with closing(open_snapshot(home, snapshot_id)) as snapshot, snapshot.reading():
         report = report_of(snapshot, filters)
+        snapshot.checked()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(file, html := report.html)

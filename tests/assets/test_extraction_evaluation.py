@@ -75,6 +75,10 @@ def test_a_low_score_and_a_recipe_worse_than_the_one_before_are_warnings(
     assert not check.passed
     assert "by the recipe before" in str(check.description)
     assert "F1 of entity rows" in str(check.description)
+    write_gold(gold_home / "gold" / "people.csv", ["Gone."])
+    _, check = materialised(worse, instance)
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "none of the 1 gold passages that are done is a chunk of this home" in str(check.description)
 
 
 def test_a_home_without_gold_has_no_scores_and_none_wait(gold_home: Path, instance: dg.DagsterInstance) -> None:

@@ -14,7 +14,7 @@ from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.gold import PRICE, RATES, TEXTS, chunk_name, settings_in, write_gold
 from tests.loopback import Loopback
-from tests.support import published, snapshot_contents
+from tests.support import build, published, snapshot_contents, write_source
 
 Command: TypeAlias = Callable[..., tuple[int, str, str]]
 
@@ -47,6 +47,8 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert code == 0
     assert output.startswith(f"Passages in {file}: 3; rows: ")
     assert f"Then: lightrag-dagster gold score {file}" in " ".join(output.split())
+    every = run("gold", "draft", str(gold_home / "all.csv"), "--chunks", "99", GOLD__FOLDER="")[1]
+    assert ": 24, all that there are; rows: " in every
     code, _, errors = run("gold", "draft", str(file))
     said = "more.csv is there already, perhaps with labels; score it with `gold score`, or name another file"
     assert (code, said in errors) == (2, True)
@@ -117,8 +119,10 @@ def test_scores_below_the_bound_end_with_1(run: Command, gold_home: Path) -> Non
     assert run("gold", "score", GOLD__LEAST_F1=0.5)[0] == 0
     write_gold(gold_home / "gold" / "people.csv", ["Gone."])
     code, output, _ = run("gold", "score")
-    assert code == 0
+    assert code == 1
     assert f"1 whose text is no longer a chunk ({chunk_name('Gone.')})" in output
+    assert "none of the 1 gold passages that are done is a chunk of this home, so that nothing was measured" in output
+    assert run("gold", "score", "--json")[0] == 1
 
 
 def test_gold_is_of_the_whole_knowledge_base(run: Command) -> None:
@@ -150,6 +154,24 @@ def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopba
     write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:2])
     code, output, _ = run("plan", "--backfill", LLM__MODEL="bad")
     assert "gold.folder has fewer than 20 right rows in passages that are done" in output
+
+
+@pytest.mark.long
+def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
+    run: Command, gold_home: Path, loopback: Loopback
+) -> None:
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the weir."})
+    build(settings_in(gold_home))
+    loopback.requests.clear()
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the mill."})
+    code, output, _ = run("plan", "--backfill")
+    assert (code, "gold passages" in output) == (0, False), "one new text, and no gold passage to ask about"
+    _, output, _ = run("plan", "--backfill", "--source", "more", LLM__MODEL="bad")
+    found = re.search(r"Up to 20 gold passages .*, for \$(\S+); 20 are of other sources, and come on top\.", output)
+    assert found, output
+    code, _, _ = run("backfill", "--source", "more", "--better-than-stored", LLM__MODEL="bad")
+    assert (code, len(loopback.requests)) == (3, 20)
+    assert float(found[1]) == pytest.approx(20 * PRICE, rel=0.6)
 
 
 @pytest.mark.long

@@ -26,6 +26,15 @@ def test_both_forms_hold_the_same(tmp_path: Path, name: str, text: str) -> None:
     assert (where.gold, where.answer) == (["chunk-1"], None)
 
 
+@pytest.mark.parametrize("name", ["questions.yaml", "questions.jsonl"])
+def test_marks_of_utf_8_and_ends_of_lines_that_json_allows_are_read(tmp_path: Path, name: str) -> None:
+    row = '{"question": "Who\u2028was\u0085there?", "chunks": ["a"]}'
+    (tmp_path / name).write_bytes(f"{row if name.endswith('jsonl') else f'[{row}]'}\r\n".encode("utf-8-sig"))
+    (one,) = read_question_file(tmp_path / name)
+    assert one.gold == ["a"]
+    assert one.question.split() == ["Who", "was", "there?"]
+
+
 def test_documents_are_composed_as_they_are_compared(tmp_path: Path) -> None:
     (tmp_path / "q.yaml").write_text("- {question: 'Who?', documents: [e\u0301quipe/e\u0301te\u0301.md]}")
     (who,) = read_question_file(tmp_path / "q.yaml")

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.evaluation.report import carried, language_cells
+from lightrag_dagster.evaluation.report import carried, language_cells, verdict
 from lightrag_dagster.evaluation.summary import (
     advantages,
     by_language,
@@ -177,6 +177,13 @@ def test_of_modes_that_find_as_much_the_one_that_ranks_better_comes_first() -> N
     ranks = pa.array([0.5 if mode == "bm25" else 1.0 for mode in measured["mode"].to_pylist()])
     measured = measured.set_column(measured.schema.get_field_index("mrr"), "mrr", ranks)
     assert [one.mode for one in judge_default(measured, "local").better] == ["fusion", "bm25"]
+    judged = judge_default(measured, "bm25")
+    assert (judged.better, [one.mode for one in judged.sooner]) == ([], ["fusion"])
+    assert verdict(judged) == (
+        "no mode finds more than the default mode bm25 (recall@5); highest means: fusion; nearer to the top find: "
+        "fusion by 0.500 (MRR)"
+    )
+    assert judge_default(measured, "fusion").sooner == []
 
 
 def test_one_language_is_not_shown_apart() -> None:

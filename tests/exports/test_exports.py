@@ -191,13 +191,14 @@ def test_a_file_on_the_way_is_refused(tmp_path: Path) -> None:
         export_to(graph_of(tmp_path, ["one"]), "graphml", tmp_path / "file" / "out")
 
 
+@pytest.mark.parametrize("names", [["one"], []])
 @pytest.mark.parametrize("form", FORMATS)
 def test_one_file_is_a_file_and_the_folders_above_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: ExportFormat
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: ExportFormat, names: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     place = Path("a/it's b/ c ")
-    found = export_to(graph_of(tmp_path, ["one"]), form, place)
+    found = export_to(graph_of(tmp_path, names), form, place)
     assert place.is_file() == (form in ("graphml", "facts"))
     written = [place] if place.is_file() else [one for one in place.rglob("*") if one.is_file()]
     assert sum(one.stat().st_size for one in written) == found.bytes

@@ -68,8 +68,8 @@ def test_a_question_is_billed_for_its_texts_pictures_messages_and_its_answers_be
 def test_every_range_has_its_expected_value_in_it() -> None:
     for found in (default_ratios(Recipes.of(load_settings()), 10, 5000), ratios(EXTRACTED, SUMMARISED, EMBEDDED)):
         assert found is not None
-        assert len(estimates(found)) == 9
-        known = {"cached", "written", "reasoned"} if found.known else {"reasoned"}
+        assert len(estimates(found)) == 10
+        known = {"cached", "written", "reasoned"} if found.known else {"reasoned", "summary"}
         for name, one in estimates(found).items():
             assert 0 <= one.low <= one.expected <= one.high, name
             assert (one.low == one.high) == (name in known), name
@@ -81,6 +81,7 @@ def test_ratios_of_a_past_are_those_of_its_totals() -> None:
     assert found.calls.expected == 1.5
     assert found.input.expected == pytest.approx(3 * found.output.expected)
     assert found.summaries == pytest.approx((0.25, 0.175, 0.35))  # of two dollars at today's price
+    assert found.summary.expected == pytest.approx(0.0045 + 0.1)
     assert found.embedded == pytest.approx((0.5, 0.35, 0.7))
 
 

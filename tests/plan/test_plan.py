@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,43 @@ def test_with_a_past_the_whole_run_is_known(paid: Settings) -> None:
 
 
 @pytest.mark.long  # a whole run
+def test_a_document_about_names_that_stand_everywhere_has_them_summarised_again(paid: Settings) -> None:
+    hubs = ("Anna Vollmoor", "Kessing", "Corley Bridge", "Halden Weir")
+    files: dict[str, str | bytes] = {
+        f"{number}.txt": " ".join(
+            f"{one} met {other} in week {number} of year {number + 1900}." for one, other in pairs
+        )
+        for number in range(13)
+        for pairs in [list(permutations(hubs, 2))[number % 6 : number % 6 + 6]]
+    }
+    write_source(paid, "notes", dict([*files.items()][:12]))
+    before = build(paid).cost_usd
+    write_source(paid, "notes", files)
+
+    plan = make_plan(paid)
+
+    cost = build(paid).cost_usd
+    summaries, extraction = plan.steps["summaries"].cost, plan.steps["extraction"].cost
+    assert summaries.expected > extraction.expected, "one document, and all the names of twelve"
+    assert plan.total.low <= cost <= plan.total.high
+    assert cost > before / 6
+
+
+@pytest.mark.long
+def test_scopes_that_show_nothing_are_not_charged(known: Settings, tmp_path: Path) -> None:
+    scopes = {"all": {"sources": ["notes"]}, "gone": {"sources": ["nothing"]}, "secret": {"access": ["secret"]}}
+    scoped = known.changed(scopes=scopes)
+    write_source(scoped, "notes", texts(0, 6))
+    assert {"scope all", "scope secret"} == {step for step in make_plan(scoped).steps if "scope" in step}
+    build(scoped)
+    plan = make_plan(edited(scoped, tmp_path / "prompts", entity_types="Types: person, other."), backfill=True)
+    costs = {name: plan.steps[f"scope {name}"].cost for name in ("all", "secret")}
+    assert costs["all"].expected > 0
+    assert costs["secret"].expected == 0
+    assert plan.steps.keys().isdisjoint({"scope gone"})
+
+
+@pytest.mark.long  # a whole run
 def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> None:
     merging = paid.merging.model_copy(update={"summary_min_descriptions": 2})
     at_once = paid.model_copy(update={"merging": merging})
@@ -152,7 +190,7 @@ def test_by_batch_the_whole_run_costs_what_the_plan_said_too(paid: Settings) -> 
     plan = make_plan(batched)
 
     assert plan.history
-    assert plan.steps["summaries"].cost.low > 0
+    assert plan.steps["summaries"].cost.expected > 0
     assert run_all(batched) == pytest.approx(plan.total_by_batch.expected, rel=0.15)
 
 

@@ -1,5 +1,8 @@
 """The report of a home is an export: swapped whole, kept once, beside the others, and gone with what it shows."""
 
+import os
+import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from lightrag_dagster.report.bounds import BOUNDS
 from lightrag_dagster.report.writing import published_picture, published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import checks
 from lightrag_dagster.storage.snapshots.exported import read_exports
 from tests.buckets import S3Server
 from tests.report.homes import report
@@ -74,6 +78,30 @@ def test_it_names_what_changed_until_a_purge(tmp_path: Path) -> None:
     with purging(Recipes.of(settings), {}) as situation:
         purge(situation, {})
     assert formats(home) == {"graphml", "report"}, "it shows nothing of another snapshot"
+
+
+def test_no_page_is_written_of_a_large_file_that_is_damaged(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "AT_ONCE", 0)
+    home = Home(Path(shutil.copytree(published_home, tmp_path / "home")))
+    (rows,) = home.root.glob("generations/*/adjacency/relations.arrow")
+    content = rows.read_bytes()
+    rows.write_bytes(content.replace(b"Halden", b"Holden", 1))
+    read = os.read
+
+    def slowly(descriptor: int, most: int) -> bytes:
+        """Read the damaged file as slowly as a large one."""
+        time.sleep(0.3 * (most == len(content) + 1))
+        return read(descriptor, most)
+
+    monkeypatch.setattr(os, "read", slowly)
+    with pytest.raises(StoreError, match=f"{rows} has other content"):
+        write_report_to(home, tmp_path / "page.html", Filters(), None)
+    with pytest.raises(StoreError, match=f"{rows} has other content"):
+        published_report(home)
+    assert not (tmp_path / "page.html").exists()
+    assert not list(home.exports.rglob("*.html"))
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """The gate before a backfill: gold passages by the new recipe first, beside the rows that are stored of them."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
 from lightrag_dagster.evaluation.gold.scores import compare, score
+from lightrag_dagster.evaluation.sample import Tables
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.situation import Situation
@@ -86,10 +88,13 @@ def to_compare(situation: Situation, gold: Gold) -> Passages | None:
     return found if sum(one.right and one.chunk in there for one in gold.rows) >= _LEAST_ROWS else None
 
 
-def to_ask(situation: Situation, found: Passages) -> dict[str, int]:
-    """Return the number of gold passages with no rows of today's recipe, by the table of the answers to ask for."""
+def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
+    """Return the number of gold passages with no rows of today's recipe, by the table of the answers to ask for.
+
+    `gold` are the rows of their chunks by source, as `Passages` has them.
+    """
     asked = Counter[str]()
-    for source, rows in found.tables.items():
+    for source, rows in gold.items():
         recipes = situation.recipes.of_source(source)
         for table in (one.table for one in readings_of(recipes, source)):
             stored, todays = rows.get(table), recipes.of_rows(table)

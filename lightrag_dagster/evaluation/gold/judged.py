@@ -39,6 +39,15 @@ class Passages(NamedTuple):
     tables: Mapping[str, Tables]
     gone: list[str]
 
+    def unmeasured(self) -> list[str]:
+        """Return a line if no passage is left, so that no score bounds anything."""
+        if self.located.num_rows or not self.gone:
+            return []
+        return [
+            f"none of the {len(self.gone):,} gold passages that are done is a chunk of this home, so that nothing was "
+            "measured; see that it is the right home, or draft others with `lightrag-dagster gold draft FILE`"
+        ]
+
 
 def find_passages(situation: Situation, gold: Gold) -> Passages:
     """Find the chunks that gold passages name, in the accepted tables, with their rows; raises StoreError."""

@@ -31,7 +31,7 @@ def compared(settings: Settings, run: str | None = None) -> Comparison:
 
 def asked(settings: Settings) -> dict[str, int]:
     situation = Situation.looking(settings)
-    return dict(to_ask(situation, find_passages(situation, read_gold(settings.gold.folder))))
+    return dict(to_ask(situation, find_passages(situation, read_gold(settings.gold.folder)).tables))
 
 
 def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
