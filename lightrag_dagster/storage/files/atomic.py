@@ -48,7 +48,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def remove(path: Path) -> None:
     """Remove a file or folder, if it is there, also while others remove what is in it; raises StoreError."""
-    with disk_errors(path, "what is left of it stays"):
+    with disk_errors(path, "what is left of it stays, so correct that and run again"):
         if path.is_symlink() or not path.is_dir():
             path.unlink(missing_ok=True)
             return
