@@ -324,9 +324,7 @@ def test_what_cannot_be_removed_is_said(home: Home, monkeypatch: pytest.MonkeyPa
         write(home, TABLE, "rows")
         with monkeypatch.context() as patched:
             patched.setattr(os, refuses, busy)
-            with pytest.raises(
-                StoreError, match=r"cannot write .*notes.*busy; what is left of it stays"
-            ):
+            with pytest.raises(StoreError, match=r"cannot write .*notes.*busy; what is left of it stays"):
                 remove()
     home.files.remove_folder(folder)
     assert not folder.exists()

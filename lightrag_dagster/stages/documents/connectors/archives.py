@@ -34,8 +34,7 @@ def is_archive(system: "AbstractFileSystem") -> bool:
 
 def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
-    files = _files(system)
-    found = [(path, *one) for one in files if (path := _below(root, one.name)) is not None]
+    found = [(path, *one) for one in _files(system) if (path := _below(root, one[0])) is not None]
     total, seen = Counter(path for path, *_ in found), Counter[str]()
     for path, name, place, refused in found:
         seen[path] += 1
@@ -49,21 +48,12 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry
         yield ArchiveEntry(path, {"name": place} if refused else _facts(system, place), refused)
 
 
-class _Named(NamedTuple):
-    """An entry that is no folder: its name, that by which fsspec knows it, and the reason not to read it."""
-
-    name: str
-    place: str
-    refused: str | None = None
-
-
-def _files(system: "AbstractFileSystem") -> list[_Named]:
+def _files(system: "AbstractFileSystem") -> list[tuple[str, str, str | None]]:
+    """Return of all entries except folders the name, that by which fsspec knows it, and the reason not to read it."""
     if hasattr(system, "zip"):
-        return [_Named(_name_of(one), one.filename) for one in system.zip.infolist() if not one.is_dir()]
+        return [(_name_of(one), one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
     members = (one for one in system.tar.getmembers() if not one.isdir())
-    return [
-        _Named(one.name, one.name, None if one.isreg() or one.issym() or one.islnk() else _IRREGULAR) for one in members
-    ]
+    return [(one.name, one.name, None if one.isreg() or one.issym() or one.islnk() else _IRREGULAR) for one in members]
 
 
 def _name_of(entry: "ZipInfo") -> str:
