@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TypeVar
 
+import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
@@ -158,11 +159,12 @@ class Endpoint:
 
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
-            place = self._place
+            place, url = self._place, httpx2.URL(self._place.url)
             signed = signing(self._settings.provider, place)
             self._client = AsyncOpenAI(
-                **(signed or {"api_key": self._key(), "base_url": place.url}),
+                **(signed or {"api_key": self._key(), "base_url": url.copy_with(query=None)}),
                 default_headers=place.sent_headers(),
+                default_query=dict(url.params),  # to which the SDK would append its paths
                 timeout=self._settings.timeout,
                 max_retries=0,
                 # The texts of documents go only to the configured host.

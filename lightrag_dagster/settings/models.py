@@ -111,9 +111,7 @@ class LLMSettings(EndpointSettings):
     reasoning_effort: str = Field(
         default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."
     )
-    extra_body: FurtherParameters = Field(
-        default={}, description="Further parameters of requests; none that costs go by."
-    )
+    extra_body: FurtherParameters = Field(default={}, description="Further parameters; none that costs go by.")
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,10 +128,8 @@ def _hash(path: Path) -> str:
     known = _known(cache)
     if known.get(key, [])[:-1] != seen:
         known = _known(cache) | {key: [*seen, _sha256(path)]}
-        try:
+        with suppress(StoreError):  # without a cache it is hashed each time
             write_text(cache, json.dumps(known))
-        except StoreError:
-            return str(known[key][-1])  # without a cache it is hashed each time
     return str(known[key][-1])
 
 
