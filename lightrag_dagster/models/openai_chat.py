@@ -16,6 +16,7 @@ import openai
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
+from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens, text_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
@@ -172,6 +173,8 @@ class OpenAIChatModel:
             await post(replace(request, answer_schema=None, json_answer=False, max_output_tokens=_FEW))
         except openai.APIError:
             raise refused from None
+        bill(ChatResponse("", input_tokens=rough_tokens(request), output_tokens=_FEW))
+        await afford()
         try:
             return await send(lambda error: True)
         except REFUSALS:
