@@ -217,19 +217,18 @@ class Ledger:
             yield connection
 
 
-_OF_RUNS = frozenset(("looks", "responses"))  # tables that nothing makes which only looks
 _ANOTHER_DATABASE = "set LIGHTRAG_DATABASE to that of this home, or all is paid for again and budgets count from zero"
 
 
 def lost_stores(home: Home) -> list[str]:
     """Return a line for each store whose file is missing, though the ledger has calls whose answers it kept.
 
-    Of Postgres it is one line, if no run of the home has written there. A model is opened with its store, which makes
-    the file or table. Raises StoreError.
+    It is one line for a Postgres database in which no run of the home has written. A model is opened with its store,
+    which makes the file or table. Raises StoreError.
     """
     if home.database and home.published.exists():
         database = Database(home.database, [])
-        if _OF_RUNS.isdisjoint(database.tables()):
+        if {"looks", "responses"}.isdisjoint(database.tables()):  # which nothing makes that only looks
             return [f"{database.name} holds nothing of {home.name}, which has published; {_ANOTHER_DATABASE}"]
     gone = [one for one in ((home.responses, "answers"), (home.vectors, "vectors")) if not is_there(one[0])]
     purposes = Ledger(home.ledger).by_purpose().keys() - {SET_ASIDE} if gone else set()

@@ -24,9 +24,7 @@ from lightrag_dagster.stages.facts.dates import read_date
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
-_MOST_DIGITS = 100
-"""Digits before or after the point of an exact number that is written without a power of ten."""
-
+_MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
