@@ -101,11 +101,8 @@ def _cached(model: str) -> Path:
     """Return the path of a model, or a file of it, in the cache of Hugging Face; it may not exist."""
     environment = os.environ
     home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    repository = (
-        Path(environment.get("HF_HUB_CACHE") or Path(home, "hub"))
-        .expanduser()
-        .joinpath("models--" + "--".join(model.split("/")[:2]))
-    )
+    hub = Path(environment.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser()
+    repository = hub / "--".join(["models", *model.split("/")[:2]])
     try:
         revision = (repository / "refs" / "main").read_text().strip()
     except OSError:
