@@ -129,12 +129,10 @@ class Notes:
     def _read(self) -> Mapping[str, Note]:
         """Return what is noted, also by other processes since this one has looked."""
         with self._busy, self._explained():
-            try:
-                facts = self._path.stat()
-            except FileNotFoundError:
+            if not self._path.exists():
                 self._root.mkdir(parents=True, exist_ok=True)
                 self._path.touch()
-                facts = self._path.stat()
+            facts = self._path.stat()
             if facts.st_ino != self._inode or facts.st_size < self._end:
                 self._known, self._inode, self._end = {}, facts.st_ino, 0
             if facts.st_size > self._end:
