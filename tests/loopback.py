@@ -38,6 +38,7 @@ class Received:
     body: dict[str, Any]
     headers: dict[str, str]
     arrived: float
+    query: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,11 @@ class Loopback:
             data = await request.body()
             readable = data and request.headers.get("content-type") == "application/json"
             received = Received(
-                request.url.path, json.loads(data) if readable else {}, dict(request.headers), time.monotonic()
+                request.url.path,
+                json.loads(data) if readable else {},
+                dict(request.headers),
+                time.monotonic(),
+                request.url.query,
             )
             of_this_test = self.requests
             of_this_test.append(received)

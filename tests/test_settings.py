@@ -84,6 +84,11 @@ def test_settings_do_not_change() -> None:
         ("documents:\n  max_failed_share: 1.5\n", ["setting documents.max_failed_share"]),
         ("no_such_setting: 1\n", ["setting no_such_setting"]),
         ("llm:\n  api_key: sk-secret\n", ["setting llm.api_key"]),
+        ("llm:\n  extra_body: {n: 2, max_tokens: 9, seed: 1}\n", ["setting llm.extra_body", "max_tokens, n cannot be"]),
+        (
+            "llm:\n  roles: {answer: {extra_body: {model: m}}}\n",
+            ["setting llm.roles.answer.extra_body"],
+        ),
         ("embedding:\n  dimensions: 0\n", ["setting embedding.dimensions"]),
         ("llm: [1, 2]\n", ["setting llm"]),
         ("home: [\n", ["lightrag.yaml is not valid YAML"]),

@@ -8,9 +8,9 @@ import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -238,6 +238,23 @@ class ExtractionModel(ChatModel, Protocol):
     def is_stored(self, request: ChatRequest) -> bool:
         """Return True if the answer to a request was bought before."""
         ...
+
+
+class FreeModel:
+    """The part that chat models share of which no answer is bought: none is waited for, and they open as they are."""
+
+    awaited: AbstractSet[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def is_stored(self, request: ChatRequest) -> bool:
+        """Return False: nothing is stored."""
+        return False
+
+    def open(self) -> AbstractAsyncContextManager[Self]:
+        """Give the model itself for a block."""
+        return nullcontext(self)
 
 
 OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]

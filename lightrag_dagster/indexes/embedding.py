@@ -222,11 +222,9 @@ def save_corpus_state(generation: Generation, embedding: Embedding, before: Gene
     if generation.has(generations.CORPUS_STATE):
         return
     others, held = _NO_IDS, None
-    known = _stored_state(before) if before and before.has(generations.CORPUS_STATE) else None
-    ids = _chunk_ids_left(before) if before and known is not None else None
-    if before and known is not None and ids is not None and ids.num_rows < _EXACT_ROWS:
+    if before and (known := _known_of(before)) and known[0].num_rows < _EXACT_ROWS:
         gone = _state_without(before, _chunk_ids(generation), embedding)
-        others, held = ids, None if gone is None else known - gone
+        others, held = known[0], None if gone is None else known[1] - gone
     state = _state_without(generation, others, embedding)
     if state is not None:
         path = generation.path(generations.CORPUS_STATE)
@@ -234,21 +232,14 @@ def save_corpus_state(generation: Generation, embedding: Embedding, before: Gene
             np.save(file, state if held is None else held + state)
 
 
-def _stored_state(generation: Generation) -> Vectors | None:
-    path = generation.path(generations.CORPUS_STATE)
-    try:
-        return read_array(path)
-    except (OSError, ValueError) as error:
-        _log.warning("%s cannot be read (%s); it is made of all chunks again", path, error)
+def _known_of(generation: Generation) -> tuple[pa.Table, Vectors] | None:
+    """Return the ids of the chunks of an earlier generation and its corpus state; None without, or if one is lost."""
+    if not generation.has(generations.CORPUS_STATE):
         return None
-
-
-def _chunk_ids_left(generation: Generation) -> pa.Table | None:
-    """Return the ids of the chunks of an earlier generation; None if a file of it is lost."""
     try:
-        return _chunk_ids(generation)
-    except StoreError as error:
-        _log.warning("%s; the state of the corpus is made of all chunks again", error)
+        return _chunk_ids(generation), read_array(generation.path(generations.CORPUS_STATE))
+    except (OSError, StoreError, ValueError) as error:
+        _log.warning("the state of the corpus of %s cannot be used (%s); it is made again", generation.id, error)
         return None
 
 

@@ -16,12 +16,13 @@ import openai
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens, text_tokens
+from lightrag_dagster.core.attempts import afford, bill
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.offers import REFUSALS, Offer, Place
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, Most, StreamedAnswer, read_completion
-from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
+from lightrag_dagster.models.openai_client import Endpoint, with_estimates
 from lightrag_dagster.models.openai_errors import REFUSED_FORMAT, FailedCallError, explain, rule_name, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
@@ -123,13 +124,7 @@ class OpenAIChatModel:
         answered = read_completion(response.content, self._endpoint.target, Most.of(estimate, limit))
         if answered.cache_write_tokens:
             _marks.known.setdefault(self._place, None)
-        if not (answered.input_tokens and answered.output_tokens):
-            warn_of_estimate(self._endpoint.target)
-        return replace(
-            answered,
-            input_tokens=answered.input_tokens or estimate,
-            output_tokens=answered.output_tokens or min(text_tokens(answered.text), limit),
-        )
+        return with_estimates(answered, self._endpoint.target, estimate, limit)
 
     @property
     def _place(self) -> Place:
@@ -172,6 +167,8 @@ class OpenAIChatModel:
             await post(replace(request, answer_schema=None, json_answer=False, max_output_tokens=_FEW))
         except openai.APIError:
             raise refused from None
+        bill(ChatResponse("", input_tokens=rough_tokens(request), output_tokens=_FEW))
+        await afford()
         try:
             return await send(lambda error: True)
         except REFUSALS:

@@ -3,15 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
+import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
 
 from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.progress import note
+from lightrag_dagster.core.protocols import ChatResponse, text_tokens
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
@@ -158,11 +161,12 @@ class Endpoint:
 
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
-            place = self._place
+            place, url = self._place, httpx2.URL(self._place.url)
             signed = signing(self._settings.provider, place)
             self._client = AsyncOpenAI(
-                **(signed or {"api_key": self._key(), "base_url": place.url}),
+                **(signed or {"api_key": self._key(), "base_url": url.copy_with(query=None)}),
                 default_headers=place.sent_headers(),
+                default_query=dict(url.params),  # to which the SDK would append its paths
                 timeout=self._settings.timeout,
                 max_retries=0,
                 # The texts of documents go only to the configured host.
@@ -183,6 +187,15 @@ def warn_of_estimate(target: Target) -> None:
         target.model,
         target.host,
     )
+
+
+def with_estimates(answer: ChatResponse, target: Target, taken: int, limit: int) -> ChatResponse:
+    """Return an answer with estimates of the tokens that are not reported: of its input, and `limit` at most."""
+    if answer.input_tokens and answer.output_tokens:
+        return answer
+    warn_of_estimate(target)
+    given = answer.output_tokens or min(text_tokens(answer.text), limit)
+    return replace(answer, input_tokens=answer.input_tokens or taken, output_tokens=given)
 
 
 class _Silence:

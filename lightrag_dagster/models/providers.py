@@ -49,7 +49,7 @@ async def open_chat_model(
     warn_if_unbounded(own, account)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
+        async with open_plain_chat_model(own, ledger.reserve_time, account.attributes if account else None) as model:
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
@@ -79,7 +79,8 @@ async def open_embedder(
     warn_if_unbounded(settings, account)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:
-        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
+        billed = account.attributes if account else None
+        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, billed) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
 
@@ -96,10 +97,6 @@ def warn_if_unbounded(settings: LLMSettings | EmbeddingSettings, account: Accoun
     """Log that the limits of an account do not bound the calls of a model, since its price is not known."""
     if account and account.limits and (said := unpriced(settings)):
         _log.warning("%s", said)
-
-
-def _attributes(account: Account | None) -> Attributes:
-    return account.attributes if account else {}
 
 
 @contextmanager

@@ -59,12 +59,8 @@ async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
     place = Place(url, "rerank.base_url", settings.api_key_env or usual, settings.headers)
     headers = {"authorization": f"Bearer {key}"} if (key := place.key()) else {}
     async with httpx2.AsyncClient(timeout=_SECONDS, headers=headers | place.sent_headers()) as client:
-        yield _Endpoint(
-            client,
-            f"{url.rstrip('/').removesuffix('/rerank')}/rerank",
-            settings,
-            place.variable or "rerank.api_key_env",
-        )
+        address = f"{url.rstrip('/').removesuffix('/rerank')}/rerank"
+        yield _Endpoint(client, address, settings, place.variable or "rerank.api_key_env")
 
 
 class _Result(BaseModel):

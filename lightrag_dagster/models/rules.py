@@ -3,11 +3,10 @@
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, FreeModel
 from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.offline import (
@@ -77,13 +76,11 @@ class OfflineChatModel:
             yield line
 
 
-class NameFinder:
+class NameFinder(FreeModel):
     """A chat model for requests that extract. It counts no calls and no tokens, since no model is asked.
 
     It can be pickled until it is asked; the first request loads its pipeline.
     """
-
-    awaited: frozenset[str] = frozenset()
 
     def __init__(self, *, co_mentions: bool = False, pipeline: str | None = None) -> None:
         """Relate names in one sentence with `co_mentions`; find further names with the spaCy pipeline `pipeline`.
@@ -91,6 +88,7 @@ class NameFinder:
         Raises:
             SettingsError: the pipeline is not on this machine.
         """
+        super().__init__()
         self._co_mentions = co_mentions
         self._pipeline = pipeline
         self._pipeline_identity = ""
@@ -98,17 +96,12 @@ class NameFinder:
             from lightrag_dagster.models.local import pipeline_identity
 
             self._pipeline_identity = pipeline_identity(pipeline)
-        self.usage = Usage()
 
     @property
     def identity(self) -> str:
         """The version of the rules, the pipeline, and whether names are related."""
         found_by = f"rules-{_NAMES_VERSION}" + (f"+{self._pipeline_identity}" if self._pipeline else "")
         return f"mentions/{found_by}{'?co_mentions' if self._co_mentions else ''}"
-
-    def is_stored(self, request: ChatRequest) -> bool:
-        """Return False: nothing is stored."""
-        return False
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the names of the passage in the last message.
@@ -123,10 +116,6 @@ class NameFinder:
         text, related = without_marks(body), self._co_mentions
         found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
         return ChatResponse(_as_rows(found))
-
-    def open(self) -> AbstractAsyncContextManager["NameFinder"]:
-        """Give the finder itself, so that it can be opened like a model."""
-        return nullcontext(self)
 
     @cached_property
     def _recognise(self) -> Recogniser | None:

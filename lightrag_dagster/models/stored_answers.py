@@ -1,9 +1,8 @@
 """The stored answers of a model in place of the model: what costs nothing can be tried, and told from the rest."""
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, FreeModel
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -12,17 +11,15 @@ Otherwise = Callable[[str, ChatRequest], str]
 """A function from a question without a stored answer, and its key, to a text in place of an answer; empty for none."""
 
 
-class StoredAnswers:
+class StoredAnswers(FreeModel):
     """The stored answers of the model of an identity; `used` has the keys of those that were given.
 
     A question without one gets the text of `otherwise`, or fails without a text.
     """
 
-    awaited: frozenset[str] = frozenset()
-
     def __init__(self, identity: str, store: ResponseStore, otherwise: Otherwise | None = None) -> None:
+        super().__init__()
         self.identity = identity
-        self.usage = Usage()
         self.used: set[str] = set()
         self._store = store
         self._otherwise = otherwise
@@ -44,7 +41,3 @@ class StoredAnswers:
     def is_stored(self, request: ChatRequest) -> bool:
         """Return True if the answer to a request is stored."""
         return bool(self.known([response_key(self.identity, request)]))
-
-    def open(self) -> AbstractAsyncContextManager["StoredAnswers"]:
-        """Open it, as a function that builds opens a model."""
-        return nullcontext(self)

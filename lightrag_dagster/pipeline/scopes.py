@@ -5,7 +5,6 @@ them as on any other tables, so nothing of a hidden document has a part in what 
 again, and texts that are equal elsewhere are neither summarised nor embedded again.
 """
 
-import shutil
 from collections.abc import Container, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -199,8 +198,9 @@ def empty(home: Home) -> None:
                 SourceTables(home).remove_records(source)
                 home.accepted(source).unlink(missing_ok=True)
             gc.remove_unused(home, {}, dry_run=False)
+            home.files.empty_other_caches()
         else:
-            shutil.rmtree(home.root)  # with its lock, which another process that waits for it sees
+            atomic.remove(home.root)  # with its lock, which another process that waits for it sees
 
 
 def published_of(settings: Settings, name: str) -> Manifest | None:

@@ -4,7 +4,6 @@ The texts of a document are in many places under hashes that do not tell. So not
 the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
 """
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
@@ -140,7 +140,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
             fill(one.settings, home, snapshot.inputs.sources)
     home.failures.unlink(missing_ok=True)
     Looks(home.ledger).forget_reasons()
-    shutil.rmtree(home.batch_files, ignore_errors=True)
+    atomic.remove(home.batch_files)
     if home.may_have_batches:
         with BatchLedger(home.batches) as ledger:
             ledger.forget_reasons()
@@ -216,7 +216,7 @@ def _forget_unfinished(home: Home, source: str) -> None:
     # They may be of an earlier reading, if the last one was killed before it wrote its own.
     for table in READING_STATE:
         (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
-    shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
+    atomic.remove(home.ingestion_folder(source))
 
 
 def _folders(home: Home, source: str) -> list[Path]:

@@ -11,6 +11,7 @@ from lightrag_dagster.settings.sections import Section
 MOST_OUTPUT_TOKENS = 32_768
 """The highest limit of a repeated request after an answer that was cut off."""
 
+_OWN = {"model", "messages", "stream", "n", "max_tokens", "max_completion_tokens"}
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
@@ -21,6 +22,14 @@ def _variable(name: str) -> str:
     return name
 
 
+def _further(body: dict[str, Any]) -> dict[str, Any]:
+    """Check that further parameters leave alone what prices, budgets and stored answers go by."""
+    if ours := sorted(_OWN & body.keys()):
+        raise ValueError(f"{', '.join(ours)} cannot be here, since costs go by it; model and output limit are settings")
+    return body
+
+
+FurtherParameters = Annotated[dict[str, Any], AfterValidator(_further)]
 VariableName = Annotated[str, AfterValidator(_variable)]
 
 Provider = Literal["offline", "openai", "bedrock", "vertex"]
@@ -75,7 +84,7 @@ class RoleSettings(Section):
     max_concurrency: int | None = Field(default=None, gt=0, description="As `llm.max_concurrency`.")
     temperature: float | None = Field(default=None, ge=0, description="As `llm.temperature`.")
     max_output_tokens: int | None = Field(default=None, gt=0, description="As `llm.max_output_tokens`.")
-    extra_body: dict[str, Any] | None = Field(default=None, description="As `llm.extra_body`.")
+    extra_body: FurtherParameters | None = Field(default=None, description="As `llm.extra_body`.")
 
 
 class LLMSettings(EndpointSettings):
@@ -102,7 +111,7 @@ class LLMSettings(EndpointSettings):
     reasoning_effort: str = Field(
         default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."
     )
-    extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
+    extra_body: FurtherParameters = Field(default={}, description="Further parameters; none that costs go by.")
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )

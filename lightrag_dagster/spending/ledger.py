@@ -217,11 +217,19 @@ class Ledger:
             yield connection
 
 
+_ANOTHER_DATABASE = "set LIGHTRAG_DATABASE to that of this home, or all is paid for again and budgets count from zero"
+
+
 def lost_stores(home: Home) -> list[str]:
     """Return a line for each store whose file is missing, though the ledger has calls whose answers it kept.
 
-    A model is opened with its store, which makes the file. Raises StoreError.
+    It is one line for a Postgres database in which no run of the home has written. A model is opened with its store,
+    which makes the file or table. Raises StoreError.
     """
+    if home.database and home.published.exists():
+        database = Database(home.database, [])
+        if {"looks", "responses"}.isdisjoint(database.tables()):  # which nothing makes that only looks
+            return [f"{database.name} holds nothing of {home.name}, which has published; {_ANOTHER_DATABASE}"]
     gone = [one for one in ((home.responses, "answers"), (home.vectors, "vectors")) if not is_there(one[0])]
     purposes = Ledger(home.ledger).by_purpose().keys() - {SET_ASIDE} if gone else set()
     used = {"answers": purposes - {"embed"}, "vectors": purposes & {"embed"}}

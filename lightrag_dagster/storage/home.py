@@ -45,7 +45,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import SecretStr
 
-from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.errors import SettingsError, StoreError, one_line
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.files.bucket import BucketFiles
@@ -139,8 +139,7 @@ class Home:
             return replace(of_scope, scope=settings.scope, parent=parent)
         uri = bucket_uri(settings.home)
         if uri is None:
-            home = cls(settings.home, settings.database)
-            _require_usable(home.root, "home")
+            home = cls(_usable(settings.home, "home"), settings.database)
             if home.root.is_file():
                 raise SettingsError(f"setting home: {home.root} is a file; name the folder of a home, or a bucket")
             if home.database is None:
@@ -195,9 +194,7 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        caches = settings.folder.expanduser().absolute()
-        _require_usable(caches, "cache.folder")
-        folder = claim_folder(caches, uri)
+        folder = claim_folder(_usable(settings.folder, "cache.folder"), uri)
         return cls(folder, database, uri, settings.max_gb * 1e9)
 
     @property
@@ -294,12 +291,18 @@ class Home:
         return self.generations / generation_id
 
 
-def _require_usable(folder: Path, setting: str) -> None:
-    """Raise SettingsError for a folder below which DuckDB opens no database."""
-    if found := re.search(r"[?\\]", str(folder.absolute())):
+def _usable(folder: Path, setting: str) -> Path:
+    """Return the absolute path of a folder; raises SettingsError for none, and where DuckDB opens no database."""
+    try:
+        absolute = folder.expanduser().absolute()
+        absolute.resolve()
+    except (OSError, RuntimeError) as error:  # an unknown user, links that lead to each other
+        raise SettingsError(f"setting {setting}: {folder} leads nowhere: {one_line(error)}; name another") from error
+    if found := re.search(r"[?\\]", str(absolute)):
         raise SettingsError(
             f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
         )
+    return absolute
 
 
 def bucket_uri(home: Path) -> str | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.core.attempts import paying
+from lightrag_dagster.core.protocols import ChatResponse, rough_tokens
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
 from lightrag_dagster.models import openai_chat
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
@@ -75,6 +77,20 @@ def test_a_schema_that_is_refused_in_both_forms_is_an_error_of_settings(loopback
     assert isinstance(error, ProviderAccessError)
     assert "set LIGHTRAG_EXTRACTION__ANSWER_FORMAT" in str(error)
     assert sent(loopback) == [NAMED, BESIDE]
+
+
+def test_a_request_without_a_schema_that_tells_why_is_billed(loopback: Loopback) -> None:
+    loopback.fault = failing(NAMED)
+    billed, afforded = list[ChatResponse | None](), list[None]()
+
+    async def afford() -> None:
+        afforded.append(None)
+
+    with paying(billed.append, afford):
+        assert ask() is None
+    assert sent(loopback) == [NAMED, PLAIN, NAMED, BESIDE]
+    assert billed == [ChatResponse("", input_tokens=rough_tokens(BY_SCHEMA), output_tokens=16)]
+    assert len(afforded) == 2, "and the request after it is paid for apart"
 
 
 def test_a_schema_is_known_to_be_taken(loopback: Loopback) -> None:

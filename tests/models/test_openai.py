@@ -477,6 +477,17 @@ def test_a_base_url_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, url: 
         chat()
 
 
+@pytest.mark.parametrize("end", ["", "/", "?api-version=1&a=b", "/?api-version=1&a=b"])
+def test_a_base_url_may_end_in_a_slash_or_a_query(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{loopback.url}{end}")
+    chat()
+    embed(["Text"])
+    assert [one.path for one in loopback.requests] == ["/v1/chat/completions", "/v1/embeddings"]
+    assert {one.query for one in loopback.requests} == {"api-version=1&a=b" if "?" in end else ""}
+
+
 def test_without_key_another_server_gets_a_dummy(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", " ")
     chat()

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock, Timeout
@@ -38,6 +39,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     rollback,
     without_graph,
 )
+from tests.buckets import S3Server
 from tests.layouts import as_another_layout
 from tests.support import (
     FLOOD,
@@ -272,14 +274,25 @@ def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
 def test_the_home_of_a_scope_goes_while_its_lock_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, remove = Home(tmp_path / "board"), shutil.rmtree
 
-    def remove_held(folder: Path) -> None:
+    def remove_held(folder: Path, **options: Any) -> None:
         with pytest.raises(Timeout):
             FileLock(home.lock).acquire(timeout=0)
-        remove(folder)
+        remove(folder, **options)
 
     monkeypatch.setattr(shutil, "rmtree", remove_held)
     empty(home)
     assert not home.root.exists()
+
+
+@pytest.mark.long
+def test_copies_of_a_scope_that_ended_processes_left_go_with_it(
+    tmp_path: Path, buckets: S3Server, postgres: SecretStr
+) -> None:
+    home = Home(tmp_path / "cache" / "0", postgres, buckets.new_bucket(), 1e9)
+    ended = tmp_path / "cache" / "1" / "tables"
+    ended.mkdir(parents=True)
+    empty(home)
+    assert not ended.exists()
 
 
 @pytest.mark.long

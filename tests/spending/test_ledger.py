@@ -5,14 +5,17 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.entries import ENTRIES
-from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.ledger import Ledger, lost_stores
 from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, set_aside
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.database.looks import Looks
+from lightrag_dagster.storage.home import Home
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
@@ -123,3 +126,15 @@ def test_reservations_of_a_clock_that_was_fast_do_not_hold_calls_back(
     ledger = Ledger(address)
     ledger.reserve_time("requests", ahead)
     assert ledger.reserve_time("requests", 10.0) == pytest.approx(delay, abs=1.0)
+
+
+def test_a_database_that_holds_nothing_of_a_published_home_is_named(tmp_path: Path, postgres: SecretStr) -> None:
+    home = Home(tmp_path, postgres)
+    assert lost_stores(home) == []
+    home.published.write_text("{}")
+    (line,) = lost_stores(home)
+    assert f"holds nothing of {tmp_path}, which has published; set LIGHTRAG_DATABASE" in line
+    assert Ledger(home.ledger).limits(Account("run", max_cost_usd=1.0))[0].spent == 0
+    assert lost_stores(home) == [line], "nothing was written"
+    Looks(home.ledger).good(["notes"])
+    assert lost_stores(home) == []

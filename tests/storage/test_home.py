@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,16 @@ def test_a_folder_below_which_no_database_opens_is_refused(name: str, tmp_path: 
     of_bucket = load_settings(home="s3://bucket/kb", database="postgresql://none", cache={"folder": tmp_path / name})
     with pytest.raises(SettingsError, match=r"setting cache\.folder: "):
         Home.of(of_bucket)
+
+
+def test_a_folder_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    loops = [tmp_path / "loop" / "home"] if sys.version_info < (3, 13) else []  # which is told when it is written
+    for folder in (Path("~no such user/home"), *loops):
+        with pytest.raises(SettingsError, match=r"setting home: .* leads nowhere: .*; name another"):
+            Home.of(load_settings(home=folder))
+        with pytest.raises(SettingsError, match=r"setting cache\.folder: .* leads nowhere"):
+            Home.of(load_settings(home="s3://bucket/kb", database="postgresql://none", cache={"folder": folder}))
 
 
 @pytest.mark.long

@@ -210,6 +210,16 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
         pytest.fail("entered")
 
 
+def test_a_lock_is_given_back_also_where_the_number_of_its_holder_cannot_be_removed(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with building(home):
+        (tmp_path / "builder.pid").unlink()
+        (tmp_path / "builder.pid").mkdir()
+    with hold(home) as holder:
+        holder.communicate("")
+    assert holder.returncode == 0
+
+
 @pytest.mark.long
 def test_two_knowledge_bases_in_schemas_of_one_database_do_not_wait_for_each_other(
     tmp_path: Path, postgres: SecretStr, postgres_server: PostgresServer

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.core.protocols import ChatResponse, Usage, text_tokens
+from lightrag_dagster.core.protocols import ChatResponse, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch.jsonl import (
     MostOf,
@@ -23,7 +23,7 @@ from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARE
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import Most
-from lightrag_dagster.models.openai_client import warn_of_estimate
+from lightrag_dagster.models.openai_client import with_estimates
 from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
@@ -116,14 +116,14 @@ class Batches:
         Extractions no longer wait for it. Its answers so far are stored once it has ended. One that was submitted to
         another host cannot be ended there, and counts with the most that it can cost.
         """
-        if batch.state == PREPARED and batch.submitted_at is not None:
+        here = batch.host == self.host
+        if here and batch.state == PREPARED and batch.submitted_at is not None:
             batch = await self._provider.find(batch) or batch
-        batch_id = batch.batch_id if batch.host == self.host else None
-        known = batch_id is not None and await self._provider.cancel(batch_id)
+        known = here and batch.batch_id is not None and await self._provider.cancel(batch.batch_id)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling"}
-        if batch.host != self.host and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
+        if not here and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
             self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
             values["cost_usd"] = batch.worst_usd
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
@@ -181,6 +181,7 @@ class Batches:
     async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
         """Store the answers in the result files of a batch, and return what the files hold."""
         found, limits, estimate = _Results(), self._limits_or_none(batch), batch.tokens // max(1, batch.requests)
+        target = replace(self._provider.target, model=batch.model)
 
         def limit(key: str) -> int:
             return (limits or {}).get(key) or self.settings.max_output_tokens
@@ -198,9 +199,8 @@ class Batches:
                     found.failures[key] = outcome.error
                 elif key not in found.answered:
                     found.answered.add(key)
-                    if not (outcome.input_tokens and outcome.output_tokens):
-                        warn_of_estimate(replace(self._provider.target, model=batch.model))
-                    answers[key] = _priced(outcome, estimate, limit(key), price)
+                    counted = with_estimates(outcome, target, estimate, limit(key))
+                    answers[key] = replace(counted, cost_usd=price.of(*counted.billed))
                     found.usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         return found
@@ -271,13 +271,6 @@ class _Results:
         counted = batch.requests - len(self.failures.keys() - self.answered)
         done = counted if batch.answered is None else batch.answered
         return max(0, done - len(self.answered)) if batch.output_file_id in self.gone else 0
-
-
-def _priced(answer: ChatResponse, estimate: int, limit: int, price: Price) -> ChatResponse:
-    """Return an answer with its cost, and with estimates of the tokens that are not reported."""
-    taken, given = answer.input_tokens or estimate, answer.output_tokens or min(text_tokens(answer.text), limit)
-    counted = replace(answer, input_tokens=taken, output_tokens=given)
-    return replace(counted, cost_usd=price.of(*counted.billed))
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,11 +101,8 @@ def _cached(model: str) -> Path:
     """Return the path of a model, or a file of it, in the cache of Hugging Face; it may not exist."""
     environment = os.environ
     home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    repository = (
-        Path(environment.get("HF_HUB_CACHE") or Path(home, "hub"))
-        .expanduser()
-        .joinpath("models--" + "--".join(model.split("/")[:2]))
-    )
+    hub = Path(environment.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser()
+    repository = hub / "--".join(["models", *model.split("/")[:2]])
     try:
         revision = (repository / "refs" / "main").read_text().strip()
     except OSError:
@@ -127,10 +125,8 @@ def _hash(path: Path) -> str:
     known = _known(cache)
     if known.get(key, [])[:-1] != seen:
         known = _known(cache) | {key: [*seen, _sha256(path)]}
-        try:
+        with suppress(StoreError):  # without a cache it is hashed each time
             write_text(cache, json.dumps(known))
-        except StoreError:
-            return str(known[key][-1])  # without a cache it is hashed each time
     return str(known[key][-1])
 
 

@@ -119,6 +119,11 @@ class Database:
         """True for Postgres, False for SQLite."""
         return self._file is None
 
+    def tables(self) -> list[str]:
+        """Return the names of the tables that there are."""
+        with self.begin() as connection:
+            return inspect(connection).get_table_names()
+
     def insert(self, table: Table) -> Any:
         """Return an INSERT of this database, which has `on_conflict_do_nothing` and `on_conflict_do_update`."""
         return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)

@@ -47,11 +47,14 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there, or the folder that has its name; raises OSError."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    """Remove a file or folder, if it is there, also while others remove what is in it; raises StoreError."""
+    with disk_errors(path, "what is left of it stays, so correct that and run again"):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(path)
 
 
 def files_below(top: Path) -> dict[Path, Stored]:

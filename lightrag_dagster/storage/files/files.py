@@ -5,7 +5,6 @@ missing; a file that is written is uploaded, at the latest when the session of t
 """
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -105,7 +104,7 @@ class Files:
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder from disk, and its data files from a bucket; its records go when the session is pushed."""
-        shutil.rmtree(folder, ignore_errors=True)
+        atomic.remove(folder)
 
     def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
         """Take over the records of the bucket, and upload at the end of the block what was written, also on error.

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.atomic import write_text
 
 NOTES = ".held.jsonl"
 
@@ -97,7 +97,7 @@ class Notes:
         if notes:
             self._read()  # which makes the file
             with self._explained(), self._path.open("ab", buffering=0) as file:
-                file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
+                file.write(f"\n{_lines(notes)}".encode())  # a killed process may have left a part of a line
 
     def forget(self, names: Iterable[str]) -> None:
         """Remove the notes on files that are gone."""
@@ -124,19 +124,15 @@ class Notes:
         with self._explained():
             if self._path.exists() and self._path.stat().st_size > _LARGE:
                 noted = {name: note for name, note in self._read().items() if (self._root / name).exists()}
-                self._begin(noted).replace(self._path)
+                write_text(self._path, _lines(noted))
 
     def _read(self) -> Mapping[str, Note]:
         """Return what is noted, also by other processes since this one has looked."""
         with self._busy, self._explained():
-            try:
-                facts = self._path.stat()
-            except FileNotFoundError:
-                begun = self._begin({})
-                with suppress(FileExistsError):  # another process was faster
-                    os.link(begun, self._path)
-                begun.unlink()
-                facts = self._path.stat()
+            if not self._path.exists():
+                self._root.mkdir(parents=True, exist_ok=True)
+                self._path.touch()
+            facts = self._path.stat()
             if facts.st_ino != self._inode or facts.st_size < self._end:
                 self._known, self._inode, self._end = {}, facts.st_ino, 0
             if facts.st_size > self._end:
@@ -157,13 +153,6 @@ class Notes:
                     else:
                         self._known[name] = Note(*note)
 
-    def _begin(self, notes: Mapping[str, Note]) -> Path:
-        """Write notes to a file beside the one in use, and return it."""
-        self._root.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=self._root, prefix=NOTES, delete=False) as file:
-            file.write(_lines(notes))
-        return Path(file.name)
-
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
@@ -177,8 +166,8 @@ def is_named_by_content(name: str) -> bool:
     return name.startswith("tables/") and not name.endswith(".json")
 
 
-def _lines(notes: Mapping[str, Note] | Mapping[str, None]) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in notes.items())
+def _lines(notes: Mapping[str, Note] | Mapping[str, None]) -> str:
+    return "".join(f"{json.dumps(one)}\n" for one in notes.items())
 
 
 def _hash_of(file: BufferedReader) -> str:

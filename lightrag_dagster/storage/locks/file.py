@@ -45,8 +45,9 @@ class FileLocks:
                 holder.write_text(f"{os.getpid()} on {socket.gethostname()}", encoding="utf-8")
             yield _HeldFile(lock)
         finally:
-            if lock.lock_counter == 1:
-                holder.unlink(missing_ok=True)
+            with suppress(OSError):  # of a folder that was closed meanwhile, where the lock is given back all the same
+                if lock.lock_counter == 1:
+                    holder.unlink(missing_ok=True)
             lock.release()
 
 

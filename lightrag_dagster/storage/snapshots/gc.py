@@ -218,7 +218,8 @@ def _remove_versions(home: Home, garbage: Garbage, *, dry_run: bool) -> None:
                 _refresh(home, source, paths)
                 garbage.versions[source] = gone = sorted(set(paths) - _recorded(home, source, paths))
                 if not dry_run:
-                    home.files.remove(gone)
+                    # Lists first: a kill would leave some that name files which are gone.
+                    home.files.remove(sorted(gone, key=lambda path: path.suffix != ".shards"))
         except BuilderLockedError as error:
             _log.info("the older versions of %s stay: %s", source, error)
             garbage.skipped.append(source)

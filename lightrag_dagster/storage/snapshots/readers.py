@@ -40,16 +40,9 @@ def is_read(home: Home, snapshot_id: str) -> bool:
     """Say whether a process is known to have a snapshot open."""
     if home.bucket:
         return False
-    try:
-        descriptor = os.open(home.generation(snapshot_id) / RECORD, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+    with suppress(OSError), (home.generation(snapshot_id) / RECORD).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
     return False

@@ -461,13 +461,16 @@ def test_a_batch_at_another_provider_is_not_bought_again(
         asyncio.run(step(home, llm()))
 
 
+@pytest.mark.parametrize("lost", [{}, {"state": PREPARED, "batch_id": None}])
 def test_a_batch_that_is_given_up_at_another_provider_counts_with_the_most_that_it_can_cost(
-    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, lost: dict[str, Any]
 ) -> None:
     """It cannot be ended from here, and is billed there."""
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     (batch,) = ledger_of(home)
+    with BatchLedger(home.batches) as ledger:
+        ledger.save(batch.model_copy(update=lost))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert cancel(home, llm()) == [False]
     spent = Ledger(home.ledger).by_purpose()["extract"]

@@ -1,5 +1,7 @@
 """The door to the files of a home, on a disk, and in a bucket whose reader has an empty cache."""
 
+import errno
+import os
 import pickle
 from collections.abc import Callable
 from hashlib import sha256
@@ -304,3 +306,25 @@ def test_the_caches_of_processes_that_have_ended_are_emptied(home: Home) -> None
     home.files.empty_other_caches()
     assert ended.exists() == (home.bucket is None)
     assert text_of(home, LIST) == "list"
+
+
+def test_what_cannot_be_removed_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = home.root / "tables" / "chunks" / "notes"
+    write(home, TABLE, "rows")
+    home.files.remove_folder(home.root / "nowhere")
+
+    def busy(*_: object, **__: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    removals: tuple[Callable[[], None], ...] = (
+        lambda: home.files.remove_folder(folder),
+        lambda: home.files.remove([home.root / TABLE]),
+    )
+    for remove, refuses in zip(removals, ("rmdir", "unlink"), strict=True):
+        write(home, TABLE, "rows")
+        with monkeypatch.context() as patched:
+            patched.setattr(os, refuses, busy)
+            with pytest.raises(StoreError, match=r"cannot write .*notes.*busy; what is left of it stays"):
+                remove()
+    home.files.remove_folder(folder)
+    assert not folder.exists()

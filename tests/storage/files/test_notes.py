@@ -1,5 +1,6 @@
 """The notes on what a bucket holds: neither a mode nor a copy changes them."""
 
+import errno
 import os
 import shutil
 import sys
@@ -205,3 +206,12 @@ def test_a_large_file_of_notes_is_written_anew(tmp_path: Path, monkeypatch: pyte
         assert seeing.held(["tables/1.parquet", "tables/2.parquet"]).keys() == {"tables/1.parquet"}
     noted(tmp_path, "tables/3.parquet")
     assert seeing.held(["tables/3.parquet"]).keys() == {"tables/3.parquet"}
+
+
+def test_a_disk_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    Notes(tmp_path / "0").add({"PUBLISHED": Note(1, None, None, {"e_tag": "a"})})
+    assert Notes(tmp_path / "0").records() == ["PUBLISHED"]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import lancedb
 import pyarrow as pa
@@ -17,23 +17,25 @@ from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.purge.documents import stored_documents
 from lightrag_dagster.query import snapshot
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.schemas import ANSWERS
-from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import lance_files, snapshots
-from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.gc import collect_garbage, remove_unused
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.snapshots.verify import find_damage
+from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.buckets import S3Server
 from tests.storage.years import Years, build_year
-from tests.support import published, snapshot_contents
+from tests.support import build, published, snapshot_contents, write_source
 
 Result = TypeVar("Result")
 
@@ -366,3 +368,25 @@ def test_a_file_that_is_cached_and_was_collected_is_stored_again(machine: Callab
     reader = machine("reader")
     refresh(reader)
     assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["first"]
+
+
+@pytest.mark.long
+def test_a_kill_leaves_no_list_of_files_that_are_gone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "ROWS", 2)
+    files = {f"{number}.md": f"The gauge number {number} is at Halden Weir." for number in range(8)}
+    write_source(settings, "notes", files)
+    build(settings)
+    write_source(settings, "notes", {name: f"{text} It is new." for name, text in files.items()})
+    build(settings)
+    home, unlink, left = Home(settings.home), os.unlink, iter(range(3))
+
+    def killed(path: str | Path, **options: Any) -> None:
+        if "raw_documents" in str(path) and next(left, None) is None:
+            raise KeyboardInterrupt
+        unlink(path, **options)
+
+    with building(home), monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove_unused(home, {published(settings).snapshot_id: "published"}, dry_run=False)
+    assert stored_documents(home, "notes").num_rows > len(files)

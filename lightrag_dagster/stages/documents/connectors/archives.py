@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
     from fsspec import AbstractFileSystem
 
+_SAYS_UTF8 = 0x800  # flag of a name; Python takes others for cp437
 _LEADS_OUT = "its name leads out of the archive; pack it under another"
 _IRREGULAR = "not a regular file"
 _REPEATED = "a later entry of the archive has the same name, and that one is read; pack them under different names"
@@ -31,9 +34,9 @@ def is_archive(system: "AbstractFileSystem") -> bool:
 
 def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
-    found = [(path, name, refused) for name, refused in _files(system) if (path := _below(root, name)) is not None]
-    total, seen = Counter(path for path, _, _ in found), Counter[str]()
-    for path, name, refused in found:
+    found = [(path, *one) for one in _files(system) if (path := _below(root, one[0])) is not None]
+    total, seen = Counter(path for path, *_ in found), Counter[str]()
+    for path, name, place, refused in found:
         seen[path] += 1
         leads_out = _leads_out(name)
         if not leads_out and any(part.startswith(".") for part in path.split("/")):
@@ -42,15 +45,23 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry
             path, refused = f"{path} (entry {seen[path]} of {total[path]})", _REPEATED
         elif leads_out:
             refused = _LEADS_OUT
-        yield ArchiveEntry(path, {"name": name} if refused else _facts(system, name), refused)
+        yield ArchiveEntry(path, {"name": place} if refused else _facts(system, place), refused)
 
 
-def _files(system: "AbstractFileSystem") -> list[tuple[str, str | None]]:
-    """Return the names of all entries except folders, and the reasons why some are not read."""
+def _files(system: "AbstractFileSystem") -> list[tuple[str, str, str | None]]:
+    """Return of all entries except folders the name, that by which fsspec knows it, and the reason not to read it."""
     if hasattr(system, "zip"):
-        return [(one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
+        return [(_name_of(one), one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
     members = (one for one in system.tar.getmembers() if not one.isdir())
-    return [(one.name, None if one.isreg() or one.issym() or one.islnk() else _IRREGULAR) for one in members]
+    return [(one.name, one.name, None if one.isreg() or one.issym() or one.islnk() else _IRREGULAR) for one in members]
+
+
+def _name_of(entry: "ZipInfo") -> str:
+    """Return the name of an entry of a ZIP archive: many programs write UTF-8 and do not say so, as macOS does."""
+    try:
+        return entry.filename if entry.flag_bits & _SAYS_UTF8 else entry.filename.encode("cp437").decode()
+    except UnicodeError:
+        return entry.filename
 
 
 def _facts(system: "AbstractFileSystem", name: str) -> dict[str, Any]:

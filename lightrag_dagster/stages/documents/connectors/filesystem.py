@@ -105,18 +105,13 @@ def _as_os_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if refused := _refusal(error):
+        for refused in (one for one in origins(error) if isinstance(one, RefusedHostError)):
             raise refused from error
         if isinstance(error, OSError) and error.strerror:
             raise
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(errno.ENOENT, f"{one_line(error)} is not there") from error
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
-
-
-def _refusal(error: BaseException) -> RefusedHostError | None:
-    """Return the reason of a refused request, if that caused an error."""
-    return next((one for one in origins(error) if isinstance(one, RefusedHostError)), None)
 
 
 def _listed(path: str, facts: dict[str, Any]) -> ListedFile:

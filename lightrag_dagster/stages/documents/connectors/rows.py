@@ -24,6 +24,7 @@ from lightrag_dagster.stages.facts.dates import read_date
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
+_MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
@@ -111,9 +112,10 @@ def _with_sign(value: Any, decimal_sign: str | None) -> Any:
     """
     if not isinstance(value, float | decimal.Decimal):
         return value
+    said = _text(value)
     if decimal_sign:
-        return str(value).replace(".", decimal_sign)
-    return f"{value}0" if len(str(value).partition(".")[2]) == _GROUP else value
+        return said.replace(".", decimal_sign)
+    return f"{said}0" if len(said.partition(".")[2]) == _GROUP else value
 
 
 def _text(value: Any) -> str:
@@ -125,16 +127,24 @@ def _text(value: Any) -> str:
         return bytes(value).decode("utf-8", "replace")
     if isinstance(value, datetime.date):
         return value.isoformat()
+    if isinstance(value, decimal.Decimal) and abs(value.adjusted()) < _MOST_DIGITS:
+        return f"{value:f}"  # 0E-10 of a column with ten decimals
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
     if isinstance(value, bool | list | dict | tuple):
-        return _RAW.sub(r"\1", json.dumps(value, ensure_ascii=False, default=_plain))
+        return _RAW.sub(r"\1", json.dumps(_as_json(value), ensure_ascii=False))
     return str(value)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value in a list or object as JSON has it; of an exact number, a mark by which its digits stay."""
-    return f"\0{value}\0" if isinstance(value, decimal.Decimal) else str(value)
+def _as_json(value: Any) -> Any:
+    """Return a value, whose keys are texts in JSON; in place of an exact number, a mark by which its digits stay."""
+    if isinstance(value, dict):
+        return {_text(key): _as_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, decimal.Decimal):
+        return f"\0{_text(value)}\0"
+    return value if value is None or isinstance(value, bool | int | float | str) else _text(value)
 
 
 def _time(value: object) -> datetime.datetime:

@@ -431,6 +431,18 @@ def write_archive(path: Path, entries: list[tuple[str, str]]) -> None:
             archive_file.addfile(member, io.BytesIO(text.encode()))
 
 
+@pytest.mark.parametrize(("written", "path"), [("utf-8", "Größe/Übersicht.md"), ("cp437", "Größe/Übersicht.md")])
+def test_a_name_in_a_zip_archive_may_be_utf_8_and_not_say_so(tmp_path: Path, written: str, path: str) -> None:
+    name = path.encode(written)
+    write_archive(tmp_path / "a.zip", [("x" * len(name), "one"), ("Ämter.md", "two")])
+    archive = tmp_path / "a.zip"
+    archive.write_bytes(archive.read_bytes().replace(b"x" * len(name), name))
+    origin = FileSystem(f"zip::{archive}")
+    assert {one.path: origin.read(one, 100) for one in origin.files()} == {path: b"one", "Ämter.md": b"two"}
+    below = FileSystem(f"zip://Größe::{archive}")
+    assert [one.path for one in below.files()] == ["Übersicht.md"]
+
+
 @pytest.mark.parametrize("name", ["a.zip", "a.tar"])
 def test_every_entry_of_an_archive_is_a_row(tmp_path: Path, name: str, settings: Settings) -> None:
     copies = [("dup.md", "first"), *NAMES.items(), ("dup.md", "second"), ("./dup.md", "third"), ("x.bin", "x")]

@@ -255,6 +255,20 @@ def test_values_in_lists_and_objects_keep_their_digits(folder: Path, tmp_path: P
     assert (listed.content or b"").decode() == said
 
 
+def test_exact_numbers_are_written_in_digits_and_keys_of_any_type_are_text(folder: Path, tmp_path: Path) -> None:
+    columns = "1 AS id, 0::DECIMAL(20,10) AS nothing, 0.0000001::DECIMAL(20,10) AS little, 'NaN'::DOUBLE AS none"
+    more = "map([date '2026-01-02'], [1.50::DECIMAL(4,2)]) AS days, {'at': timestamp '2026-01-02 03:04:05'} AS of"
+    duckdb.sql(f"COPY (SELECT {columns}, {more}) TO '{folder / 'rows.parquet'}'")
+    source = source_of(tmp_path, {"uri": str(folder)}, text="{nothing} {little} {none}|{days} {of}")
+    (listed,) = list_files(source)
+    said = '0.0000000000 0.0000001000 |{"2026-01-02": 1.50} {"at": "2026-01-02T03:04:05"}'
+    assert (listed.content or b"").decode() == said
+    (folder / "rows.parquet").unlink()
+    (folder / "rows.jsonl").write_text('{"id": 1, "much": 1e999999999, "little": 1e-7}')
+    (listed,) = list_files(source_of(tmp_path, {"uri": str(folder)}, text="{much} {little}"))
+    assert listed.content == b"1E+999999999 0.0000001"
+
+
 @pytest.fixture
 def _few_a_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 1)
