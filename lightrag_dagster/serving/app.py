@@ -113,7 +113,7 @@ def app_of(service: Service, *, only_mcp: bool = False) -> ASGIApp:
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     # Without sessions, so that any process of several may answer.
     mcp = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
-    routes += [*_looked_at(service, questions), Route("/mcp", mcp)]
+    routes += [*_looked_at(service, questions), Route("/mcp", mcp, methods=["POST"])]
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:

@@ -41,7 +41,7 @@ async def retrieve(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[s
     return (await base.aretrieve(asked.query, **asked.options())).to_dict()
 
 
-async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
+async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, Any]:
     """Find passages, entities, relations and facts, best first."""
     options, usual = asked.options(), base.settings.query.mode
     if "top_k" not in asked.model_fields_set and "top_k" in MODES[asked.mode or usual].ignores:

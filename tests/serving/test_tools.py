@@ -111,6 +111,16 @@ async def listed(client: Client) -> list[str]:
     return [one.name for one in (await client.list_tools()).tools]
 
 
+def test_a_tool_is_described_and_its_results_are_short(published_home: Path) -> None:
+    async def ask(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    search, *others = over_http(service_of(published_home), ask)
+    assert search.description == "Find passages, entities, relations and facts, best first."
+    assert [search.input_schema["properties"][one]["default"] for one in ("top_k", "chunk_top_k")] == [4, 5]
+    assert all(one.description for one in others)
+
+
 @pytest.mark.long
 def test_what_nothing_is_like_is_said(published_home: Path) -> None:
     assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
