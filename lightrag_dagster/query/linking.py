@@ -56,7 +56,7 @@ class Names:
         mentioned = int(self.spread[entities].max())
         written = int(self.visible[self.texts.chunks_of_all(own)].sum())
         weight = sum(map(self.texts.rarity, own))
-        return Link(name, entities, similarity * probability(mentioned, written), weight)
+        return Link(name, entities, similarity * mentioned / max(mentioned, written), weight)
 
 
 def link_names(question: str, names: Names) -> list[Link]:
@@ -130,16 +130,6 @@ def likeness(spelt: Sequence[str], name: Sequence[str]) -> float:
     if any(one != other and not (one + other).isalpha() for one, other in pairs):
         return 0.0
     return min((normalized_similarity(one, other) for one, other in pairs), default=0.0)
-
-
-def probability(mentioned: int, written: int) -> float:
-    """Return the probability that words are meant as a name.
-
-    Args:
-        mentioned: the number of chunks in which the entity was found.
-        written: the number of chunks in which all of the words are.
-    """
-    return mentioned / max(mentioned, written)
 
 
 def coverage(question: str, links: Sequence[Link], texts: TextIndex) -> float:
