@@ -142,14 +142,14 @@ class StreamedAnswer:
     """An answer in the pieces of a stream: its last text, that it thought, and why it ended."""
 
     def __init__(self) -> None:
-        self._text = self._thought = self._reason = ""
+        self._text = self._thought = self.reason = ""
 
     def text_of(self, piece: ChatCompletionChunk) -> str:
         """Return the text in the next piece, "" if it has none; raises one of MALFORMED."""
         if not piece.choices:
             return ""
         choice = piece.choices[0]
-        self._reason = _text(choice.finish_reason) or self._reason
+        self.reason = _text(choice.finish_reason) or self.reason
         if choice.delta is None:  # what a filter has found, from Azure
             return ""
         text = _content(choice.delta.content)
@@ -161,8 +161,8 @@ class StreamedAnswer:
     def check_end(self, target: Target) -> None:
         """Raise FailedCallError, as for a whole answer, if the stream is over without one; or before its end."""
         message = {"content": self._text, "reasoning": self._thought}
-        chat_response({"choices": [{"finish_reason": self._reason, "message": message}]}, target)
-        if not self._reason:
+        chat_response({"choices": [{"finish_reason": self.reason, "message": message}]}, target)
+        if not self.reason:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 

@@ -91,6 +91,8 @@ class OpenAIChatModel:
                 if text := answer.text_of(piece):
                     yield text
             answer.check_end(self._endpoint.target)
+            if answer.reason == "length":
+                _log.warning("a streamed answer is cut off; raise %sMAX_OUTPUT_TOKENS", self._endpoint.target.settings)
         except FailedCallError as error:
             failed = error.error
         except openai.OpenAIError as error:

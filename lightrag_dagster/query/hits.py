@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -12,8 +11,6 @@ Hits = dict[int, float | None]
 
 Path = list[str]
 """The path to a chunk: names of entities, relations (`A — B`) and passages (source/path), the chunk's own last."""
-
-_NOTHING = object()
 
 
 @dataclass(frozen=True)
@@ -31,5 +28,5 @@ class Found:
 
 def round_robin(*ranked: Sequence[Item]) -> list[Item]:
     """Return the first of each list, then the second of each, and so on, every item once at its first place."""
-    turns = chain.from_iterable(zip_longest(*ranked, fillvalue=_NOTHING))
-    return list(dict.fromkeys(cast("Item", item) for item in turns if item is not _NOTHING))
+    turns = range(max(map(len, ranked), default=0))
+    return list(dict.fromkeys(items[turn] for turn in turns for items in ranked if turn < len(items)))

@@ -18,6 +18,8 @@ _LONGEST_SIMILAR = 5
 _SIMILAR_PARTS = 0.5
 _SIMILAR_WORDS = 0.75
 _CANDIDATES = 20
+_MOST_UNKNOWN = 50
+"""Words of a question that no chunk has, and that may be misspelt names: looking for names like them takes long."""
 
 
 class Link(NamedTuple):
@@ -54,7 +56,7 @@ class Names:
         mentioned = int(self.spread[entities].max())
         written = int(self.visible[self.texts.chunks_of_all(own)].sum())
         weight = sum(map(self.texts.rarity, own))
-        return Link(name, entities, similarity * probability(mentioned, written), weight)
+        return Link(name, entities, similarity * mentioned / max(mentioned, written), weight)
 
 
 def link_names(question: str, names: Names) -> list[Link]:
@@ -86,14 +88,17 @@ def link_names(question: str, names: Names) -> list[Link]:
 
 
 def unknown_runs(words: Sequence[str], texts: TextIndex) -> Iterator[slice]:
-    """Yield the runs of words that hold one that no chunk has, the longest first; none ends in a stop word.
+    """Yield the runs of words that hold one of the first 50 that no chunk has, the longest first.
+
+    None ends in a stop word.
 
     A word that no chunk has cannot be looked up as it is: it is misspelt, or written otherwise than in the documents.
     """
     unknown = np.array([any(not len(texts.chunks_of(one)) for one in text_terms(word)) for word in words], dtype=bool)
     plain = np.array([bool(text_terms(word)) for word in words], dtype=bool)
-    for length in range(min(_LONGEST_SIMILAR, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
+    end = len(words) if unknown.sum() <= _MOST_UNKNOWN else int(np.flatnonzero(unknown)[_MOST_UNKNOWN])
+    for length in range(min(_LONGEST_SIMILAR, end), 0, -1):
+        for start in range(end - length + 1):
             run = slice(start, start + length)
             if unknown[run].any() and plain[start] and plain[start + length - 1]:
                 yield run
@@ -125,16 +130,6 @@ def likeness(spelt: Sequence[str], name: Sequence[str]) -> float:
     if any(one != other and not (one + other).isalpha() for one, other in pairs):
         return 0.0
     return min((normalized_similarity(one, other) for one, other in pairs), default=0.0)
-
-
-def probability(mentioned: int, written: int) -> float:
-    """Return the probability that words are meant as a name.
-
-    Args:
-        mentioned: the number of chunks in which the entity was found.
-        written: the number of chunks in which all of the words are.
-    """
-    return mentioned / max(mentioned, written)
 
 
 def coverage(question: str, links: Sequence[Link], texts: TextIndex) -> float:

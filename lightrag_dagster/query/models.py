@@ -89,7 +89,10 @@ class Models:
         model = self._open("stream", lambda: open_plain_chat_model(self._llm.of(request.role)))
         stream = getattr(model, "stream", None)
         if stream is None or self._account is not None:
-            yield from self.complete(request).text.splitlines(keepends=True)
+            answer = self.complete(request)
+            yield from answer.text.splitlines(keepends=True)
+            if answer.finish_reason == "length":
+                _log.warning("a streamed answer is cut off; raise llm.max_output_tokens")
             return
         pieces, asked = SimpleQueue[str | None](), current() if asked is None else asked
 

@@ -4,6 +4,7 @@ Hashes of tokens are kept, never tokens, so a file of them opens nothing.
 """
 
 import hmac
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,10 +12,9 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.serving.refusals import first_fault
 from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
 
-VARIABLE = "SERVE_TOKENS"
+_VARIABLE = "SERVE_TOKENS"
 """Variable of the environment that may hold the text of a file of tokens."""
 
 
@@ -64,17 +64,26 @@ class Tokens:
                 raise SettingsError(f"{place}: two tokens have the same {field}; give each its own")
         self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"})) for one in entries}
 
-    @classmethod
-    def read(cls, file: Path) -> "Tokens":
-        """Read a file; raises SettingsError."""
-        try:
-            text = file.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{file} cannot be read ({type(error).__name__}); name a file of tokens") from None
-        return cls(text, str(file))
-
     def caller(self, token: str) -> Caller | None:
         """Return the owner of a token; every hash is compared, each in the same time."""
         given = sha256(token.encode()).digest()
         found = [caller for expected, caller in self.callers.items() if hmac.compare_digest(expected, given)]
         return found[0] if found else None
+
+
+def tokens_of(file: Path | None) -> Tokens | None:
+    """Return the tokens of a file, else of the variable SERVE_TOKENS, else None; raises SettingsError."""
+    if file is None:
+        given = os.environ.get(_VARIABLE)
+        return None if given is None else Tokens(given, _VARIABLE)  # an empty one is a mistake
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read ({type(error).__name__}); name a file of tokens") from None
+    return Tokens(text, str(file))
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first fault of arguments, without the value, which may be a question or a token."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

@@ -1,15 +1,16 @@
-"""The questions behind the tools: each asks a base, and returns dictionaries with places, without empty fields."""
+"""The questions behind tools and paths: each asks a base, and returns dictionaries with places."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.serving import requests
 
 _MOST = 20_000
@@ -22,30 +23,8 @@ _BY_RULES = "no language model is set, so these are sentences of the passages; r
 _NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
-_PASSAGE = """
-SELECT source, path, doc_id, chunk_index, content, heading, page, page_end, char_start, char_end
-FROM chunks WHERE chunk_id = {id} ORDER BY source, path, chunk_index
-"""
-_DOCUMENT = """
-SELECT source, path, doc_id, title, content, pages, date::VARCHAR AS date, author, status, error
-FROM raw_documents WHERE doc_id = {id} OR source || '/' || path = {id}
-"""
 
-
-_SNAPSHOTS = "SELECT snapshot_id, published_at::VARCHAR AS published_at FROM snapshots ORDER BY sequence"
-_NUMBER = "SELECT count(*)::BIGINT AS documents FROM raw_documents WHERE source = {id}"
-_SOURCES = """
-SELECT source, count(*) AS documents, sum(content_length)::BIGINT AS characters
-FROM raw_documents GROUP BY source ORDER BY source
-"""
-_LISTED = """
-SELECT source || '/' || path AS document, title, content_length AS characters, date::VARCHAR AS date,
-    modified_at::DATE::VARCHAR AS modified, nullif(status, 'processed') AS status
-FROM raw_documents WHERE source = {id} ORDER BY path LIMIT {most} OFFSET {start}
-"""
-
-
-def lean(told: Mapping[str, Any]) -> dict[str, Any]:
+def lean(told: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary without empty and inner fields, at any depth."""
     kept = {name: _lean(one) for name, one in told.items() if name not in _INNER}
     return {name: one for name, one in kept.items() if one is not None and one not in ("", [], {})}
@@ -57,11 +36,19 @@ def _lean(told: Any) -> Any:
     return [_lean(one) for one in told] if isinstance(told, list | tuple) else told
 
 
-async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
-    """Return what is found for a question; the place of a passage is in its citations."""
-    found = (await base.aretrieve(asked.query, **asked.options())).to_dict()
+async def retrieve(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
+    """Return all that is found for a question, with the steps that found it."""
+    return (await base.aretrieve(asked.query, **asked.options())).to_dict()
+
+
+async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, Any]:
+    """Find passages, entities, relations and facts, best first."""
+    options, usual = asked.options(), base.settings.query.mode
+    if "top_k" not in asked.model_fields_set and "top_k" in MODES[asked.mode or usual].ignores:
+        options.pop("top_k", None)  # else a note would say that it does nothing
+    found = (await base.aretrieve(asked.query, **options)).to_dict()
     del found["steps"]
-    for chunk in found["chunks"]:
+    for chunk in found["chunks"]:  # whose places are in its citations
         del chunk["doc_id"], chunk["source"], chunk["path"]
     for one in (*found["entities"], *found["relations"]):
         if len(said := one["description"]) > _SHORT:
@@ -73,7 +60,7 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
-    """Return an answer, the documents that it cites, and the passages of these that it was given."""
+    """Have the base's own language model answer; it may cost money."""
     found = await base.aquery(asked.query, **asked.options())
     by_rules = [_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []
     references = [
@@ -90,61 +77,71 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
-    """Return a passage with every place, a part of a document and where to read on, or a list; raises QueryError."""
+    """Read a passage, or a document: 20,000 characters, and where to go on; list sources, or the documents of one."""
     if not asked.id:
-        return {"sources": (await base.asql(_SOURCES)).to_pylist()}
-    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
-    statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
-    rows = (await base.asql(statement.format(id=quoted))).to_pylist()
+        return {"sources": await _rows(base, "sources")}
+    of_passage = asked.id.startswith("chunk-")
+    rows = await _rows(base, "passage" if of_passage else "document", asked.id)
     if not rows:
-        return await _listed(base, asked, quoted)
+        return await _listed(base, asked)
     content = rows[0]["content"]
-    if statement is _PASSAGE:
+    if of_passage:
         return {"chunk_id": asked.id, "content": content, "citations": [lean(row | {"content": None}) for row in rows]}
     start, end = _bounds(rows[0]["pages"], len(content), asked)
     stop = min(end, start + _MOST)
     told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})
     told |= {"characters": len(content), "char_start": start, "char_end": stop, "content": content[start:stop]}
-    return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})
+    return told | _rest(stop, end)
 
 
-async def _listed(base: KnowledgeBase, asked: requests.ReadRequest, quoted: str) -> dict[str, Any]:
+async def _listed(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
     """Return the documents of a source from a number on, and where to read on; raises QueryError."""
-    number = (await base.asql(_NUMBER.format(id=quoted)))["documents"][0].as_py()
-    if not number:
-        raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
-    if asked.start >= number:
-        raise QueryError(f"source {asked.id!r} has {number:,} documents; start passes over fewer")
-    rows = await base.asql(_LISTED.format(id=quoted, start=asked.start, most=_LONGEST_LIST))
-    stop = asked.start + rows.num_rows
-    told: dict[str, Any] = {"documents": [lean(row) for row in rows.to_pylist()]}
-    return told | ({"next_start": stop, "left_out": number - stop} if stop < number else {})
+    rows = await _rows(base, "documents_of_source", asked.id, asked.start)
+    if not rows:
+        fewer = f", or it is a source of {asked.start:,} documents at most" if asked.start else ""
+        raise QueryError(
+            f"nothing has the id {asked.id!r}{fewer}; take a chunk_id, a doc_id or source/path of a result"
+        )
+    documents = [lean(row | {"number": None}) for row in rows]
+    return {"documents": documents} | _rest(asked.start + len(rows), rows[0]["number"])
+
+
+async def _rows(base: KnowledgeBase, statement: str, asked_id: str = "", start: int = 0) -> list[dict[str, Any]]:
+    """Return the rows of a statement of this package about an id."""
+    quoted = text(asked_id, "id").replace("'", "''")
+    given = f"SET VARIABLE id = '{quoted}'; SET VARIABLE start = {start}; SET VARIABLE most = {_LONGEST_LIST};"
+    rows: list[dict[str, Any]] = (await base.asql(given + read_sql(__package__, f"sql/{statement}"))).to_pylist()
+    return rows
+
+
+def _rest(stop: int, end: int) -> dict[str, int]:
+    """Return where to read on, and how much is left out."""
+    return {"next_start": stop, "left_out": end - stop} if stop < end else {}
 
 
 def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -> tuple[int, int]:
-    if asked.page is None:
+    if asked.page is None and asked.last_page is None:
         return asked.start, length
-    begins, last = pages or [], max(asked.page, asked.last_page or 0)
-    if last > len(begins):
+    begins, first = pages or [], asked.page or 1
+    last = asked.last_page or first
+    if not first <= last <= len(begins):
         has = f"{len(begins)}" if begins else "no"
-        raise QueryError(f"the document has {has} pages; start reads any from a character")
-    return max(asked.start, begins[asked.page - 1]), begins[last] if last < len(begins) else length
+        raise QueryError(f"the document has {has} pages, not {first} to {last}; start reads any from a character")
+    return max(asked.start, begins[first - 1]), begins[last] if last < len(begins) else length
 
 
 async def entity(base: KnowledgeBase, asked: requests.EntityRequest) -> dict[str, Any]:
-    """Return all about an entity."""
-    found = await base.aentity(asked.name, filters=asked.filters, limit=asked.limit)
-    return lean(found.to_dict())
+    """Show an entity: names, quotes, newest first, and neighbours."""
+    return lean((await base.aentity(asked.name, filters=asked.filters, limit=asked.limit)).to_dict())
 
 
 async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, Any]:
-    """Return the paths between two entities."""
-    found = await base.apath(asked.start, asked.end, filters=asked.filters)
-    return lean(found.to_dict())
+    """Find how two entities are related: paths, each step with a quote."""
+    return lean((await base.apath(asked.start, asked.end, filters=asked.filters)).to_dict())
 
 
 async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, Any]:
-    """Return facts, or numbers of facts."""
+    """List or count dated facts, with the words that state them, and those that contradict them."""
     shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
     if asked.count or asked.by:
         return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())
@@ -152,8 +149,8 @@ async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, 
 
 
 async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
-    """Return what differs since a snapshot."""
-    snapshots = (await base.asql(_SNAPSHOTS)).to_pylist()
+    """List what changed since a snapshot."""
+    snapshots = await _rows(base, "snapshots")
     if asked.before is None and base.snapshot_id == snapshots[0]["snapshot_id"]:
         return {"changes": [], "notes": ["no earlier snapshot is kept to compare with"], "snapshots": snapshots}
     found = await base.achanges(asked.before)

@@ -1,26 +1,14 @@
 """The knowledge bases behind a service, opened when they are first asked."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import RefusedError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
-
-_Key = tuple[str | None, str, str]
-
-
-def open_base(settings: Settings, scope: str | None, account: Account | None) -> KnowledgeBase:
-    """Open what a scope shows of the newest published base, warm; raises as `KnowledgeBase.open`."""
-    base = KnowledgeBase.follow(settings=settings, scope=scope, account=account)
-    base.warm()
-    return base
 
 
 class Bases:
@@ -30,66 +18,53 @@ class Bases:
     no model is asked beyond, nor beyond the limits of a day and a month in the settings.
     """
 
-    def __init__(self, settings: Settings, seconds: float) -> None:
-        """Open nothing yet; `seconds` is the longest time of a question."""
-        self._settings, self._seconds = settings, seconds
-        self._opened: dict[_Key, asyncio.Task[KnowledgeBase]] = {}
-        self._closing: set[asyncio.Task[None]] = set()
-
-    @asynccontextmanager
-    async def asked_by(self, caller: Caller) -> AsyncIterator[KnowledgeBase]:
-        """Yield the base that a caller asks; raises RefusedError when its dollars, or those of all, are spent."""
-        try:
-            yield await self.of(caller)
-        except BudgetExceededError as error:
-            if caller.dollars_a_day is None:
-                raise
-            dollars, then = f"the ${caller.dollars_a_day:g} a day of this token", "after midnight"
-            if error.of != "run":
-                dollars = f"the dollars a {error.of} of all who ask"
-            if error.of == "month":
-                then = "next month"
-            raise RefusedError(429, f"{dollars} are spent, or too few for this question; ask {then} UTC") from None
+    def __init__(self, settings: Settings) -> None:
+        """Open nothing yet."""
+        self._settings = settings
+        self._opened: dict[tuple[str | None, str, str], asyncio.Task[KnowledgeBase]] = {}
 
     async def of(self, caller: Caller) -> KnowledgeBase:
-        """Return the base that a caller asks; raises as `open_base`."""
-        limit, today = caller.dollars_a_day, datetime.now(UTC).date().isoformat()
-        key = (caller.scope, "", "") if limit is None else (caller.scope, caller.name, today)
+        """Return the base that a caller asks; raises as `KnowledgeBase.open`."""
+        today = datetime.now(UTC).date().isoformat()
+        key = (caller.scope, "", "") if caller.dollars_a_day is None else (caller.scope, caller.name, today)
         for old in [one for one in self._opened if one[:2] == key[:2] and one != key]:
-            closing = asyncio.create_task(self._close(self._opened.pop(old), self._seconds))
-            self._closing.add(closing)
-            closing.add_done_callback(self._closing.discard)
+            self._opened.pop(old).add_done_callback(_close_unused)
         if key not in self._opened:
-            account = None
-            if limit is not None:
-                of_all = Account.of(f"serve {caller.name} {today}", "", self._settings.llm)
-                account = replace(of_all, max_cost_usd=limit)
-            opening = asyncio.to_thread(open_base, self._settings, caller.scope, account)
-            self._opened[key] = asyncio.create_task(opening)
+            self._opened[key] = asyncio.create_task(asyncio.to_thread(self._open, caller, today))
         try:
             return await asyncio.shield(self._opened[key])
         except Exception:
             self._opened.pop(key, None)  # the next question opens it again
             raise
 
-    async def look(self) -> None:
-        """Have each base look at what is published, so that none holds a replaced snapshot; raises as `open_base`."""
-        opened = await asyncio.gather(*map(asyncio.shield, list(self._opened.values())))
-        await asyncio.gather(*(asyncio.to_thread(one.refresh) for one in opened))
+    def _open(self, caller: Caller, today: str) -> KnowledgeBase:
+        account = None
+        if caller.dollars_a_day is not None:
+            of_all = Account.of(f"serve {caller.name} {today}", "", self._settings.llm)
+            account = replace(of_all, max_cost_usd=caller.dollars_a_day)
+        base = KnowledgeBase.follow(settings=self._settings, scope=caller.scope, account=account)
+        base.warm()
+        return base
+
+    async def look(self, scopes: Iterable[str | None]) -> list[Exception]:
+        """Open what some scopes show, have every base look at what is published, and return the errors.
+
+        So no base holds a replaced snapshot, and one scope without any keeps no other from looking.
+        """
+        opening = (self.of(Caller(name="opening", scope=one)) for one in scopes)
+        opened = await asyncio.gather(*opening, return_exceptions=True)
+        bases = [one.result() for one in self._opened.values() if one.done() and not one.exception()]
+        looked = await asyncio.gather(*(asyncio.to_thread(one.refresh) for one in bases), return_exceptions=True)
+        return [one for one in (*opened, *looked) if isinstance(one, Exception)]
 
     async def close(self) -> None:
         """Close every base."""
-        closing = [*self._closing, *(asyncio.create_task(self._close(one, 0)) for one in self._opened.values())]
-        for one in self._closing:
-            one.cancel()
-        await asyncio.gather(*closing, return_exceptions=True)
+        opened = await asyncio.gather(*self._opened.values(), return_exceptions=True)
+        bases = [one for one in opened if not isinstance(one, BaseException)]
+        await asyncio.gather(*(asyncio.to_thread(one.close) for one in bases), return_exceptions=True)
 
-    @staticmethod
-    async def _close(opening: "asyncio.Task[KnowledgeBase]", after: float) -> None:
-        """Close a base when the last question to it has ended."""
-        try:
-            await asyncio.sleep(after)
-        finally:
-            (base,) = await asyncio.gather(opening, return_exceptions=True)
-            if not isinstance(base, BaseException):
-                await asyncio.to_thread(base.close)
+
+def _close_unused(opened: "asyncio.Task[KnowledgeBase]") -> None:
+    """Close the base of a day that is over when its last question has ended."""
+    if not opened.exception():
+        opened.result().close_unused()

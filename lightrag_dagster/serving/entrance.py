@@ -5,13 +5,15 @@ import logging
 import time
 from collections.abc import Collection, Mapping
 
+import anyio
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import RefusedError, refusal
+from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.serving.service import Service
 
 _log = logging.getLogger("lightrag_dagster.serving")
@@ -20,14 +22,6 @@ OPEN = ("/health", "/ready", "/openapi.json")
 """Paths that need no token."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
 _LEFT = 499
-
-
-def refused(error: RefusedError) -> JSONResponse:
-    """Return a refusal as an answer, in the form of LightRAG's."""
-    headers = {} if error.retry_after is None else {"Retry-After": f"{max(1, round(error.retry_after))}"}
-    if error.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse({"detail": str(error)}, error.status, headers)
 
 
 class Entrance:
@@ -54,15 +48,17 @@ class Entrance:
         try:
             caller = _caller(self._service, Headers(scope=scope), scope["path"])
             if scope["path"] not in self._paths:
-                raise RefusedError(404, f"this path is not here; there are {', '.join(self._paths)}")
+                raise HTTPException(404, f"this path is not here; there are {', '.join(self._paths)}")
             scope.setdefault("state", {})["caller"] = caller
+            scope["app"] = self  # by which routes of Starlette know that errors are answered here
             await _until_gone(self._app, scope, receive, noting, self._service.limits.body_bytes)
         except ClientDisconnect:
             pass
         except Exception as error:
-            answer = refused(refusal(error))
+            refused = refusal(error)
             if status == _LEFT:
-                await answer(scope, receive, noting)
+                told = {"detail": refused.detail}  # as LightRAG has it
+                await JSONResponse(told, refused.status_code, refused.headers)(scope, receive, noting)
         finally:
             path = scope["path"] if scope["path"] in self._paths else "other"
             self._service.requests.labels(path, str(status)).inc()
@@ -71,48 +67,45 @@ class Entrance:
 
 
 def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
-    """Return who asks, by X-API-Key or Authorization; raises RefusedError."""
+    """Return who asks, by X-API-Key or Authorization; raises HTTPException."""
     if service.tokens is None:
         name = headers.get("host", "localhost")
         if (name.rsplit(":", 1)[0] if "]" not in name else "::1") not in LOCAL:
-            raise RefusedError(421, "without tokens this service answers under the name localhost alone")
+            raise HTTPException(421, "without tokens this service answers under the name localhost alone")
         return service.anyone
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     token = headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
     caller = service.tokens.caller(token)
     if caller is None and path not in OPEN:
-        status = 403 if path.startswith("/query") else 401  # as LightRAG and MCP have it
-        raise RefusedError(status, "give a token of this service, as X-API-Key or as Authorization: Bearer")
+        said = "give a token of this service, as X-API-Key or as Authorization: Bearer"
+        if path.startswith("/query"):  # as LightRAG has it
+            raise HTTPException(403, said)
+        raise HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
     return caller or Caller(name="unknown")
 
 
 async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, most: int) -> None:
-    """Run an app with the whole body of its request, and cancel it when the client leaves; raises RefusedError."""
+    """Run an app with the whole body of its request, and end it when the client leaves; raises HTTPException."""
     body = bytearray()
     async for part in Request(scope, receive).stream():
         body += part
         if len(body) > most:
-            raise RefusedError(413, f"the body of a request has at most {most:,} bytes")
-    unread, gone = [bytes(body)], asyncio.Event()
+            raise HTTPException(413, f"the body of a request has at most {most:,} bytes")
+    unread = [bytes(body)]
 
     async def replay() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        await gone.wait()
-        return {"type": "http.disconnect"}
+        while not unread:
+            await anyio.sleep_forever()  # the app needs not see the client leave: it is ended
+        return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        gone.set()
+        asked.cancel()
 
-    running, watching = asyncio.ensure_future(app(scope, replay, send)), asyncio.create_task(watch())
-    try:
-        await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        ended = running.done()
-        running.cancel()
-        watching.cancel()
-        await asyncio.gather(running, watching, return_exceptions=True)
-    if ended:
-        running.result()
+    with anyio.CancelScope() as asked:
+        watching = asyncio.create_task(watch())
+        try:
+            await app(scope, replay, send)
+        finally:
+            watching.cancel()

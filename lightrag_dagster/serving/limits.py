@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from starlette.exceptions import HTTPException
+
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import RefusedError
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,12 @@ class Turnstile:
 
     @asynccontextmanager
     async def passing(self, caller: Caller) -> AsyncIterator[None]:
-        """Answer a question in the block; raises RefusedError."""
+        """Answer a question in the block; raises HTTPException."""
         self._count(caller)
         if self._inside >= (most := self._limits.at_once + self._limits.waiting):
-            raise RefusedError(503, f"{most} questions are being answered or wait; ask again in a second", 1)
+            raise HTTPException(
+                503, f"{most} questions are being answered or wait; ask again in a second", {"Retry-After": "1"}
+            )
         self._inside += 1
         try:
             async with asyncio.timeout(self._limits.seconds) as bound, self._free:
@@ -47,7 +50,7 @@ class Turnstile:
             if not bound.expired():
                 raise
             said = f"the question took more than {self._limits.seconds:g} s and was ended; ask for less"
-            raise RefusedError(504, said) from None
+            raise HTTPException(504, said) from None
         finally:
             self._inside -= 1
 
@@ -58,7 +61,7 @@ class Turnstile:
         while asked and asked[0] <= now - 60:
             asked.popleft()
         if len(asked) >= caller.requests_a_minute:
-            wait = asked[0] + 60 - now
-            said = f"this token asks {caller.requests_a_minute} times a minute; ask again in {wait:.0f} s"
-            raise RefusedError(429, said, wait)
+            wait = max(1, round(asked[0] + 60 - now))
+            said = f"this token asks {caller.requests_a_minute} times a minute; ask again in {wait} s"
+            raise HTTPException(429, said, {"Retry-After": f"{wait}"})
         asked.append(now)

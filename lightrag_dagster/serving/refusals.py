@@ -1,11 +1,13 @@
-"""Errors as a status of HTTP and one sentence for the one who asks."""
+"""Errors as Starlette's HTTPException: a status, and one sentence for the one who asks."""
 
 import logging
 import traceback
 
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from lightrag_dagster import errors
+from lightrag_dagster.serving.access import Caller, first_fault
 
 _log = logging.getLogger("lightrag_dagster.serving")
 
@@ -22,35 +24,29 @@ _STATUS: dict[type[Exception], int] = {
 """The first class that fits decides."""
 
 
-class RefusedError(Exception):
-    """A request that is not answered: a status of HTTP, a sentence, and the seconds after which to ask again."""
-
-    def __init__(self, status: int, sentence: str, retry_after: float | None = None) -> None:
-        """Take what the answer will say."""
-        super().__init__(sentence)
-        self.status, self.retry_after = status, retry_after
-
-
-def first_fault(error: ValidationError) -> str:
-    """Return the first fault of arguments, without the value, which may be a question or a token."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-
-
-def refusal(error: Exception, place: str | None = None) -> RefusedError:
-    """Return any error as a refusal, in which the home has no `place` for strangers.
+def refusal(error: Exception, caller: Caller | None = None, place: str | None = None) -> HTTPException:
+    """Return any error as a refusal to a caller, in which the home has no `place` for strangers.
 
     The place in the code of an unexpected one is logged: its text may hold a question.
     """
-    if isinstance(error, RefusedError):
+    if isinstance(error, HTTPException):
         return error
     if isinstance(error, ValidationError):
-        return RefusedError(422, first_fault(error))
+        return HTTPException(422, first_fault(error))
+    if isinstance(error, errors.BudgetExceededError) and caller and caller.dollars_a_day is not None:
+        return HTTPException(429, _spent(error, caller.dollars_a_day))
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500:
         code = "".join(traceback.format_tb(error.__traceback__))
         _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, code)
-        return RefusedError(500, "this question met an unexpected error; the log of the service has its place")
+        return HTTPException(500, "this question met an unexpected error; the log of the service has its place")
     if status >= 502:
         _log.warning("%s, answered with %d", type(error).__name__, status)
-    return RefusedError(status, str(error).replace(place, "the home") if place else str(error))
+    return HTTPException(status, str(error).replace(place, "the home") if place else str(error))
+
+
+def _spent(error: errors.BudgetExceededError, limit: float) -> str:
+    """Return whose dollars are spent, without the numbers of others."""
+    dollars = f"the ${limit:g} a day of this token" if error.of == "run" else f"the dollars a {error.of} of all who ask"
+    then = "next month" if error.of == "month" else "after midnight"
+    return f"{dollars} are spent, or too few for this question; ask {then} UTC"

@@ -58,7 +58,7 @@ class ReadRequest(BaseModel, extra="forbid"):
         " documents with lengths and dates; or nothing, for the list of sources.",
     )
     page: int | None = Field(None, ge=1, description="First page, of a document that has pages.")
-    last_page: int | None = Field(None, ge=1, description="Last page; the first one unless given.")
+    last_page: int | None = Field(None, ge=1, description="Last page; the first one unless given. Alone: from page 1.")
     start: int = Field(0, ge=0, description="First character; of a list, the documents to pass over.")
 
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-import os
-from pathlib import Path
 
+import anyio
+import mcp_types as types
 import uvicorn
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.serving.access import VARIABLE, Tokens
 from lightrag_dagster.serving.app import app_of
 from lightrag_dagster.serving.entrance import LOCAL
 from lightrag_dagster.serving.service import Service
@@ -18,12 +18,8 @@ from lightrag_dagster.serving.tools import mcp_server
 _LAST_SECONDS = 3
 """Time that running questions have after the signal to end."""
 
-
-def tokens_of(file: Path | None) -> Tokens | None:
-    """Return the tokens of a file, else of the variable SERVE_TOKENS, else None; raises SettingsError."""
-    if file is not None:
-        return Tokens.read(file)
-    return Tokens(os.environ[VARIABLE], VARIABLE) if VARIABLE in os.environ else None  # an empty one is a mistake
+_SAID = types.ErrorData(code=types.PARSE_ERROR, message="this line is not a message of JSON-RPC 2.0; send one a line")
+_UNREADABLE = SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=_SAID))
 
 
 def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:
@@ -41,7 +37,16 @@ def speak(service: Service) -> None:
     server = mcp_server(service)
 
     async def answering() -> None:
-        async with service.running(), stdio_server() as (questions, answers):
+        async with service.running(), stdio_server() as (lines, answers), anyio.create_task_group() as group:
+            sent, questions = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def read() -> None:
+                """Hand on messages, and answer lines that are none, about which the SDK is silent."""
+                async with sent:
+                    async for one in lines:
+                        await (answers.send(_UNREADABLE) if isinstance(one, Exception) else sent.send(one))
+
+            group.start_soon(read)
             await server.run(questions, answers, server.create_initialization_options())
 
     asyncio.run(answering())

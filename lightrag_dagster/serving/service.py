@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.exceptions import HTTPException
 
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving.access import Caller, Tokens
@@ -38,7 +39,7 @@ class Service:
     """True while every scope that a token names is open."""
 
     def __post_init__(self) -> None:
-        self._bases, self._turnstile = Bases(self.settings, self.limits.seconds), Turnstile(self.limits)
+        self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
         self._place = str(self.settings.home.expanduser().absolute())
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()
@@ -49,20 +50,24 @@ class Service:
 
     @asynccontextmanager
     async def asking(self, caller: Caller, door: str, question: object) -> AsyncIterator[KnowledgeBase]:
-        """Yield the base that answers one question; every error leaves the block as RefusedError."""
+        """Yield the base that answers one question; every error leaves the block as HTTPException."""
         if self.logs_questions:
             _log.info("%s of %s: %r", door, caller.name, question)  # as code, so that it writes no lines of its own
         began, outcome = time.perf_counter(), "left"
         try:
-            async with self._turnstile.passing(caller), self._bases.asked_by(caller) as base:
-                yield base
+            async with self._turnstile.passing(caller):
+                yield await self._bases.of(caller)
             outcome = "ok"
         except Exception as error:
-            refused = refusal(error, self._place)
-            outcome = str(refused.status)
+            refused = self.refusal(error, caller)
+            outcome = str(refused.status_code)
             raise refused from None
         finally:
             self._questions.labels(door, outcome).observe(time.perf_counter() - began)
+
+    def refusal(self, error: Exception, caller: Caller | None = None) -> HTTPException:
+        """Return any error as a refusal to a caller; it names no place of this machine."""
+        return refusal(error, caller, self._place)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -78,17 +83,10 @@ class Service:
     async def _open(self) -> None:
         """Open the base of each scope, and see every few seconds that all are open and of what is published now."""
         callers = self.tokens.callers.values() if self.tokens else [self.anyone]
+        scopes = {one.scope for one in callers}
         while True:
-            try:
-                opening = (self._bases.of(Caller(name="opening", scope=one)) for one in {one.scope for one in callers})
-                # One scope without a snapshot is no reason for the others to show what was replaced.
-                opened = await asyncio.gather(*opening, return_exceptions=True)
-                await self._bases.look()
-                for one in opened:
-                    if isinstance(one, BaseException):
-                        raise one
-                self.ready = True
-            except Exception as error:
-                self.ready = False
-                _log.warning("not ready: %s", refusal(error, self._place))
+            errors = await self._bases.look(scopes)
+            self.ready = not errors
+            for error in errors:
+                _log.warning("not ready: %s", self.refusal(error).detail)
             await asyncio.sleep(5)

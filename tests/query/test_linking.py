@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.indexes.text_arrays import write_text_index
 from lightrag_dagster.indexes.text_index import TextIndex
-from lightrag_dagster.query.linking import Names, coverage, likeness, link_names
+from lightrag_dagster.query.linking import Names, coverage, likeness, link_names, unknown_runs
 
 TEXTS = [
     "Marta Lindqvist keeps Station 14 at Halden Weir.",
@@ -99,6 +99,13 @@ def test_a_name_that_is_meant_as_often_as_not_keeps_its_words(
     visible = np.ones(len(texts), dtype=np.bool_)
     seen = Names(TextIndex.open(tmp_path), np.array([1, 1], dtype=np.int64), visible, names.__getitem__)
     assert linked("Who keeps Halden Weir Statoin?", seen) == links
+
+
+def test_names_like_few_unknown_words_are_looked_for(names: Names) -> None:
+    unknown = [f"zq{number:x}" for number in range(3_000)]
+    assert linked(f"Who is Marta Lindqvits? {' '.join(unknown)}", names) == {"marta lindqvist": 0.89}
+    assert len(list(unknown_runs(unknown, names.texts))) < 250
+    assert len(list(unknown_runs(["station", *unknown[:50]], names.texts))) > 200
 
 
 def test_only_what_may_be_found_counts(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Vectors
-from tests.loopback import Loopback, Reply
+from tests.loopback import Answer, Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
 LLM = LLMSettings(provider="openai", model="gpt-4o-mini", max_retries=0)
@@ -75,6 +76,18 @@ def test_calls_are_booked_under_the_purpose_of_their_role_streamed_answers_too(
     models.close()
     booked = Ledger(Home(tmp_path).ledger).by_purpose()
     assert {purpose: entry.calls for purpose, entry in booked.items()} == {"answer": 2, "keywords": 1}
+
+
+@pytest.mark.parametrize("account", [None, Account("run-1")])
+def test_a_streamed_answer_that_is_cut_off_is_said(
+    loopback: Loopback, tmp_path: Path, caplog: pytest.LogCaptureFixture, account: Account | None
+) -> None:
+    models = Models(load_settings(home=tmp_path, llm=LLM), OFFLINE, account)
+    for reason, said in (("stop", 0), ("length", 1)):
+        loopback.chat = partial(lambda reason, _: Answer("It is", finish_reason=reason), reason)
+        assert "".join(models.stream(ChatRequest("answer", (Message("user", reason),)))).strip() == "It is"
+        assert caplog.text.lower().count("a streamed answer is cut off; raise l") == said
+    models.close()
 
 
 def test_a_streamed_answer_stays_within_the_budget(loopback: Loopback, tmp_path: Path) -> None:

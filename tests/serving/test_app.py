@@ -35,7 +35,8 @@ def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
     ("method", "path", "sent", "status", "said"),
     [
         ("GET", "/graphs", {}, 404, "this path is not here; there are /query"),
-        ("GET", "/query", {}, 405, "Method Not Allowed"),
+        ("GET", "/query", {}, 405, '{"detail":"Method Not Allowed"}'),
+        ("GET", "/mcp", {}, 405, '{"detail":"Method Not Allowed"}'),
         ("POST", "/query", {"json": {"query": "Wh"}}, 422, "too short"),
         ("POST", "/query", {"json": {"query": QUESTION, "mode": "fuzzy"}}, 422, "mode: Input should be 'fusion'"),
         ("POST", "/query", {"json": {"query": QUESTION, "ids": ["a"]}}, 422, "ids: Extra inputs"),

@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.types import Message
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.app import _send_lines
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
-from lightrag_dagster.serving.refusals import RefusedError
+from tests.serving.doors import service_of
 
 
 async def statuses(limits: ServiceLimits, callers: list[Caller], seconds: float) -> list[int]:
@@ -24,8 +27,8 @@ async def statuses(limits: ServiceLimits, callers: list[Caller], seconds: float)
     async def status(asked: Awaitable[None]) -> int:
         try:
             await asked
-        except RefusedError as error:
-            return error.status
+        except HTTPException as error:
+            return error.status_code
         return 200
 
     return await asyncio.gather(*(status(ask(one)) for one in callers))
@@ -56,10 +59,9 @@ def test_a_refusal_says_when_to_ask_again() -> None:
             async with turnstile.passing(KEEPER):
                 pass
 
-    with pytest.raises(RefusedError, match="2 times a minute; ask again in 60 s") as raised:
+    with pytest.raises(HTTPException, match="2 times a minute; ask again in 60 s") as raised:
         asyncio.run(ask())
-    assert raised.value.retry_after is not None
-    assert 59 < raised.value.retry_after <= 60
+    assert raised.value.headers == {"Retry-After": "60"}
 
 
 def test_a_timeout_of_the_question_itself_is_not_ours() -> None:
@@ -71,7 +73,21 @@ def test_a_timeout_of_the_question_itself_is_not_ours() -> None:
         asyncio.run(ask())
 
 
-def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time() -> None:
+def test_an_error_within_a_stream_names_no_place_of_the_server(tmp_path: Path) -> None:
+    service, sent = service_of(tmp_path), list[Any]()
+
+    async def lines() -> AsyncIterator[dict[str, Any]]:
+        yield {"references": []}
+        raise StoreError(f"{tmp_path}/generations/x is damaged")
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body"))
+
+    asyncio.run(_send_lines(service, [], lines(), send))
+    assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n', b""]
+
+
+def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time(tmp_path: Path) -> None:
     async def lines() -> AsyncIterator[dict[str, Any]]:
         yield {"references": []}
         yield {"response": "…"}
@@ -82,7 +98,7 @@ def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time() -
 
     async def ask() -> None:
         async with Turnstile(ServiceLimits(seconds=0.1)).passing(OTHER):
-            await _send_lines(lines(), unread)
+            await _send_lines(service_of(tmp_path), [], lines(), unread)
 
-    with pytest.raises(RefusedError, match=r"more than 0\.1 s and was ended"):
+    with pytest.raises(HTTPException, match=r"more than 0\.1 s and was ended"):
         asyncio.run(asyncio.wait_for(ask(), 10))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -110,6 +111,16 @@ async def listed(client: Client) -> list[str]:
     return [one.name for one in (await client.list_tools()).tools]
 
 
+def test_a_tool_is_described_and_its_results_are_short(published_home: Path) -> None:
+    async def ask(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    search, *others = over_http(service_of(published_home), ask)
+    assert search.description == "Find passages, entities, relations and facts, best first."
+    assert [search.input_schema["properties"][one]["default"] for one in ("top_k", "chunk_top_k")] == [4, 5]
+    assert all(one.description for one in others)
+
+
 @pytest.mark.long
 def test_what_nothing_is_like_is_said(published_home: Path) -> None:
     assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
@@ -143,6 +154,33 @@ def test_an_empty_result_says_that_it_is_empty(published_home: Path) -> None:
     assert (told["changes"], len(told["snapshots"])) == ([], 1)
     assert told["notes"] == ["no earlier snapshot is kept to compare with"]
     assert asking._BY_RULES in called(published_home, "answer", query="Who repaired the sensor?", mode="bm25")["notes"]
+
+
+def test_what_an_agent_did_not_ask_for_is_not_in_the_notes(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as base:
+        for given, said in (({}, ""), ({"top_k": 4}, "mode bm25 does not use top_k")):
+            asked = FindRequest.model_validate({"query": "Who repaired the sensor?", "mode": "bm25"} | given)
+            assert "".join(asyncio.run(asking.search(base, asked)).get("notes", [])) == said
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, (0, 40)),
+        ({"page": 2}, (10, 20)),
+        ({"page": 2, "last_page": 3}, (10, 40)),
+        ({"last_page": 2}, (0, 20)),
+        ({"page": 2, "last_page": 1}, "the document has 3 pages, not 2 to 1"),
+        ({"last_page": 4}, "the document has 3 pages, not 1 to 4"),
+    ],
+)
+def test_pages_are_read_from_the_first_to_the_last(given: dict[str, int], found: object) -> None:
+    asked = ReadRequest.model_validate(given)
+    if isinstance(found, tuple):
+        assert asking._bounds([0, 10, 20], 40, asked) == found
+    else:
+        with pytest.raises(QueryError, match=str(found)):
+            asking._bounds([0, 10, 20], 40, asked)
 
 
 @pytest.mark.long
@@ -194,6 +232,23 @@ def test_the_command_answers_by_standard_input_and_output(published_home: Path) 
     assert found["chunks"][0]["content"] == "Priya Nair repaired the sensor at Station 14."
 
 
+@pytest.mark.long
+def test_a_line_that_cannot_be_read_is_answered(published_home: Path) -> None:
+    command = [sys.executable, "-m", "lightrag_dagster", "--home", str(published_home), "mcp"]
+    lines = '{"jsonrpc": \n[]\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(lines)
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline())]
+        while answers[-1]["id"] != 1:
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [(None, -32700)] * 2 + [(1, None)]
+
+
 def test_a_list_says_how_many_documents_are_left_out(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "_LONGEST_LIST", 2)
 
@@ -204,7 +259,7 @@ def test_a_list_says_how_many_documents_are_left_out(published_home: Path, monke
         first, rest = read(), read(start=2)
         assert (len(first["documents"]), first["next_start"], first["left_out"]) == (2, 2, 1)
         assert (len(rest["documents"]), "next_start" in rest) == (1, False)
-        with pytest.raises(QueryError, match="source 'archive' has 3 documents; start passes over fewer"):
+        with pytest.raises(QueryError, match="nothing has the id 'archive', or it is a source of 3 documents at most"):
             read(start=3)
 
 

@@ -12,8 +12,7 @@ from lightrag_dagster.query.search import Search
 
 def find_by_words(search: Search) -> Found:
     """Find the chunks with the highest BM25 scores."""
-    graph = search.snapshot.graph
-    scores = lexical_scores(graph, search.query)
+    scores = lexical_scores(search.snapshot.graph, search.query)
     return Found(chunks=largest(scores, search.settings.chunk_top_k))
 
 

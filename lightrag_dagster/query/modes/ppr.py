@@ -15,7 +15,7 @@ import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Found, Path
-from lightrag_dagster.query.modes.seeds import Mass, largest
+from lightrag_dagster.query.modes.seeds import Mass, largest, scores_of, share
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.relation_filter import filter_relations
 from lightrag_dagster.query.transitions import Steps
@@ -67,7 +67,6 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
 
     An entity that occurs in many chunks says little, so its share is divided by their number (node specificity).
     """
-    start = np.zeros(len(graph.entities.ids) + len(graph.chunks.ids), dtype=np.float32)
     named = np.zeros(len(graph.entities.ids), dtype=np.float32)
     for row, score in list(near.relations.items())[: walk.relations]:
         named[graph.endpoints[row]] += score or 0.0
@@ -77,16 +76,12 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     seeds = np.flatnonzero(named)
     spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
     named[seeds] /= np.maximum(spread, 1)
-    if named.any():
-        start[: len(named)] = (1 - walk.chunk_share) * named / named.sum()
+    begun = np.zeros(len(graph.chunks.ids), dtype=np.float32)
     if near.chunks:
-        rows = np.array(list(near.chunks))
-        scores = np.array([score or 0.0 for score in near.chunks.values()], dtype=np.float32)
+        scores = scores_of(near.chunks)
         # The least similar chunk starts with 0, so that differences count and not the level that all share.
-        scores = scores - scores.min() + 1e-6
-        start[len(named) + rows] = walk.chunk_share * scores / scores.sum()
-    total = start.sum()
-    return start / total if total else start
+        begun[list(near.chunks)] = share(scores - scores.min() + 1e-6)
+    return share(np.concatenate([(1 - walk.chunk_share) * share(named), walk.chunk_share * begun]))
 
 
 def pagerank(transitions: Steps, start: Mass, damping: float, longest: int = 50) -> Mass:
