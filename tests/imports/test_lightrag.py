@@ -56,7 +56,8 @@ def test_a_prompt_of_version_1_3_that_cannot_be_read_costs_only_its_answer(tmp_p
     rows = {
         "a": {"return": "entity", "cache_type": "extract", "original_prompt": f"-Real Data-\\nText:\\n\\x\\n{'#' * 22}"}
     }
-    stores = {"full_docs": {}, "text_chunks": {"chunk": {"content": FLOOD}}, "llm_response_cache": {"default": rows}}
+    chunks: dict[str, Any] = {"chunk": {"content": FLOOD}}
+    stores = {"full_docs": {}, "text_chunks": chunks, "llm_response_cache": {"default": rows}}
     assert read(write_json(tmp_path, stores)).answers == {}
 
 
