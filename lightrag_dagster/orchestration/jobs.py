@@ -9,6 +9,7 @@ import dagster as dg
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
+from lightrag_dagster.assets.jobs import MAX_RUNTIME_TAG
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -36,7 +37,8 @@ class Jobs:
     ) -> None:
         self._instance = instance
         self._display = display
-        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account}
+        # A command is not ended: nothing would begin it again, and Dagster's monitoring cannot reach it.
+        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account, MAX_RUNTIME_TAG: "0"}
         self._namespace = Namespace(settings.namespace)
         self._settings = settings
         # Of no pool: a command holds the builder's lock, for which a step of the daemon waits while it is in its pool.
