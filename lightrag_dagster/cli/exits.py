@@ -141,12 +141,15 @@ def _signals() -> Iterator[_Signals]:
     signals = _Signals(reader)
     thread = threading.Thread(target=signals.watch, name="signals", daemon=True)
     record = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    handler = signal.signal(signal.SIGTERM, _interrupt)
+    handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, _interrupt)}
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        handlers[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)  # `asyncio` looks for it
     thread.start()
     try:
         yield signals
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(record)
         signals.ended.set()
         os.write(writer, bytes(1))
