@@ -141,15 +141,14 @@ def _signals() -> Iterator[_Signals]:
     signals = _Signals(reader)
     thread = threading.Thread(target=signals.watch, name="signals", daemon=True)
     record = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, _interrupt)}
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        handlers[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)  # `asyncio` looks for it
+    handler = signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # `asyncio` replaces no other one
     thread.start()
     try:
         yield signals
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, handler)
         signal.set_wakeup_fd(record)
         signals.ended.set()
         os.write(writer, bytes(1))

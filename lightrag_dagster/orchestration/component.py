@@ -14,7 +14,6 @@ from pydantic_core import CoreSchema
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Chosen, Settings, choosing, load_settings
-from lightrag_dagster.storage.home import bucket_uri
 
 Node = dict[str, Any]
 
@@ -73,7 +72,7 @@ def _or_template(node: Node) -> Node:
     return about | {"anyOf": [*value.get("anyOf", [value]), _TEMPLATE]}
 
 
-_NAMESPACES: dict[str, str] = {}
+_NAMESPACES: dict[Path, str] = {}
 """Home → namespace of the components that this process has loaded."""
 
 _WRITTEN = """\
@@ -187,10 +186,10 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
         """Return the definitions of the knowledge base; raises SettingsError, also if another one has its home."""
         with choosing(self.chosen(context.path)):
             settings = load_settings()
-            home = bucket_uri(settings.home) or str(settings.home.expanduser().resolve())
-            if (other := _NAMESPACES.setdefault(home, settings.namespace)) != settings.namespace:
+            other = _NAMESPACES.setdefault(settings.home.expanduser().resolve(), settings.namespace)
+            if other != settings.namespace:
                 raise SettingsError(
-                    f"the namespaces {other!r} and {settings.namespace!r} have one home, {home}, where each would take "
-                    "the sources of the other for gone; give each a home of its own by `settings: {home: …}`"
+                    f"the namespaces {other!r} and {settings.namespace!r} have one home, {settings.home}, where each "
+                    "would take the sources of the other for gone; give each its own by `settings: {home: …}`"
                 )
             return build_definitions(settings)

@@ -53,7 +53,7 @@ def test_two_knowledge_bases_have_no_home_in_common(tmp_path: Path) -> None:
     for namespace in ("contracts", "contracts"):  # loaded twice, as after an edit
         build(KnowledgeBaseComponent(namespace=namespace, settings={"home": str(tmp_path / "home")}))
     build(KnowledgeBaseComponent(namespace="letters", settings={"home": str(tmp_path / "letters")}))
-    with pytest.raises(SettingsError, match=r"'contracts' and 'manuals' have one home, .*give each a home of its own"):
+    with pytest.raises(SettingsError, match=r"'contracts' and 'manuals' have one home, .*give each its own by"):
         build(KnowledgeBaseComponent(namespace="manuals", settings={"home": str(tmp_path / "link" / "home")}))
 
 
