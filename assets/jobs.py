@@ -26,8 +26,6 @@ JOBS = (*BUILDING, "ask", "evaluate", "report")
 MAX_RUNTIME_TAG = "dagster/max_runtime"
 """Run tag of Dagster: the seconds after which its monitoring ends a run; 0 for never."""
 
-_BACKFILL_HANGS = timedelta(days=1)  # nothing would begin it again
-
 _ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask")
 _EVALUATING = ("evaluate", "downstream")
 
@@ -52,7 +50,7 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
 
     def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
         selection = [namespace.key(asset) for asset in assets]
-        longest = _BACKFILL_HANGS if name == "backfill" else HANGS
+        longest = timedelta(days=1) if name == "backfill" else HANGS  # nothing would begin a backfill again
         tags = {MAX_RUNTIME_TAG: f"{longest.total_seconds():.0f}"}
         common: dict[str, Any] = {"description": description, "executor_def": executor, "tags": tags}
         return dg.define_asset_job(namespace.named(name), selection=selection, config=config, **common)

@@ -119,8 +119,7 @@ class Ingestion:
         self._backfill = backfill
         self._namespace = Namespace(lightrag.settings.namespace)
         self._name = self._namespace.named("backfill" if backfill else "ingest")
-        made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
-        specs = {spec.key: spec for assets in made for spec in assets.specs}
+        specs = {spec.key: spec for spec in definitions.resolve_all_asset_specs()}
         self._steps = [step for step in INGESTION if is_wanted(step.name, lightrag.settings)]
         keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
