@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from textwrap import shorten
@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import cause_of, for_people
+from lightrag_dagster.resources import LightRAG
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
 """The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
@@ -60,10 +61,7 @@ _changing = threading.Lock()
 
 
 class Subject(NamedTuple):
-    """The part of a knowledge base that fails or recovers: a job, of one source if it has partitions.
-
-    `place` is the namespace, or the home where there is none.
-    """
+    """The part of a knowledge base that fails or recovers: a job, of one source if it has partitions."""
 
     place: str
     job: str
@@ -88,6 +86,11 @@ class _Trouble(BaseModel):
 _Troubles = dict[str, _Trouble]
 
 
+def place_of(lightrag: LightRAG) -> str:
+    """Return the name of a knowledge base in messages: its namespace, or its home where there is none."""
+    return lightrag.settings.namespace or lightrag.home.name
+
+
 def failed(instance: dg.DagsterInstance, subject: Subject, run_id: str, error: str) -> None:
     """Remember a failure, so that `tell` tells of it, with others of the same cause; nothing without a webhook."""
     if not os.environ.get(WEBHOOK_VARIABLE):
@@ -108,23 +111,17 @@ def failed(instance: dg.DagsterInstance, subject: Subject, run_id: str, error: s
     _changed(instance, change)
 
 
-def recovered(instance: dg.DagsterInstance, subject: Subject, run_id: str) -> None:
+def recovered(instance: dg.DagsterInstance, subjects: Collection[Subject], run_id: str) -> None:
     """Remember that something works again."""
 
     def change(troubles: _Troubles) -> None:
         for trouble in troubles.values():
-            if subject in trouble.failing:
-                trouble.failing.discard(subject)
+            if repaired := trouble.failing.intersection(subjects):
+                trouble.failing -= repaired
                 trouble.run_id = run_id
 
-    if any(subject in one.failing for one in _troubles(instance).values()):
+    if any(not one.failing.isdisjoint(subjects) for one in _troubles(instance).values()):
         _changed(instance, change)
-
-
-def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
-    """Return what fails in one knowledge base."""
-    found = {subject for trouble in _troubles(instance).values() for subject in trouble.failing}
-    return sorted((subject for subject in found if subject.place == place), key=str)
 
 
 def tell(instance: dg.DagsterInstance, place: str, *, idle: bool) -> None:
@@ -144,9 +141,14 @@ def tell(instance: dg.DagsterInstance, place: str, *, idle: bool) -> None:
             return
 
 
-def forget(instance: dg.DagsterInstance) -> None:
-    """Forget what fails, which is told once more."""
-    _changed(instance, dict.clear)
+def forget(instance: dg.DagsterInstance, place: str) -> None:
+    """Forget each cause for which a knowledge base fails, or others with it; what fails again is told once more."""
+
+    def change(troubles: _Troubles) -> None:
+        for cause in [cause for cause, one in troubles.items() if place in {subject.place for subject in one.failed}]:
+            del troubles[cause]
+
+    _changed(instance, change)
 
 
 def _due(one: _Trouble, now: datetime, *, idle: bool) -> str | None:

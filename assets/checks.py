@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import dagster as dg
 
@@ -99,7 +99,7 @@ def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
 def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Judge the tables of each pass of a source again."""
     tables, bounds = _tables(lightrag, backfill), Bounds.of(lightrag.settings)
-    passes = [one.name for one in lightrag.recipes.passes_of(source)]
+    passes = lightrag.recipes.pass_names(source)
     judged = {name: judge_pass(tables, source, name, bounds) for name in passes}
     counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
     counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
@@ -115,20 +115,10 @@ def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetChe
     return warned(filter(None, [warning]), {table: current[table].rows for table in counted})
 
 
-def _names_grounded(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
-    """Warn of recipes whose names are not in the text too often."""
-    return _names_grounded_in(lightrag, [source], backfill)[source]
-
-
-def _names_grounded_in(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
-    """Warn of such recipes of many sources, with one result a source."""
+def _names_grounded(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
+    """Warn of recipes whose names are not in the text too often, with one result a source."""
     counted = grounded_names(_tables(lightrag, backfill), sources)
     return {source: _judged_names(found) for source, found in counted.items()}
-
-
-def _outdated(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
-    """Warn of a source with outdated rows."""
-    return judged_outdated(lightrag, [source], backfill)[source]
 
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
@@ -205,6 +195,9 @@ def _judged_names(counted: Mapping[str, GroundedNames]) -> dg.AssetCheckResult:
     return warned(few, metadata)
 
 
+_JudgeTogether: TypeAlias = Callable[[LightRAG, Sequence[str], bool], Mapping[str, dg.AssetCheckResult]]
+
+
 class SourceCheck(NamedTuple):
     """A check of a table of one source: the table, its name, the function that judges, and a description.
 
@@ -216,21 +209,24 @@ class SourceCheck(NamedTuple):
     name: str
     judge: Callable[[LightRAG, str, bool], dg.AssetCheckResult]
     description: str
-    judge_together: Callable[[LightRAG, Sequence[str], bool], Mapping[str, dg.AssetCheckResult]] | None = None
+    judge_together: _JudgeTogether | None = None
 
-    def judge_each(
-        self, lightrag: LightRAG, sources: Sequence[str], backfill: bool
-    ) -> Mapping[str, dg.AssetCheckResult | LightRAGError]:
-        """Judge some sources, together if that is cheaper; of one with a damaged table, return the error."""
-        try:
-            if self.judge_together:
-                return self.judge_together(lightrag, sources, backfill)
-            return {source: self.judge(lightrag, source, backfill) for source in sources}
-        except LightRAGError as error:
-            if len(sources) == 1:
-                return {sources[0]: error}
-        alone = [self.judge_each(lightrag, [source], backfill) for source in sources]
-        return {source: result for one in alone for source, result in one.items()}
+
+def _alone(judge_together: _JudgeTogether) -> Callable[[LightRAG, str, bool], dg.AssetCheckResult]:
+    return lambda lightrag, source, backfill: judge_together(lightrag, [source], backfill)[source]
+
+
+def judged_each(
+    judge_together: _JudgeTogether, lightrag: LightRAG, sources: Sequence[str], backfill: bool
+) -> Mapping[str, dg.AssetCheckResult | LightRAGError]:
+    """Judge some sources together; of one with a damaged table, return the error."""
+    try:
+        return judge_together(lightrag, sources, backfill)
+    except LightRAGError as error:
+        if len(sources) == 1:
+            return {sources[0]: error}
+    alone = [judged_each(judge_together, lightrag, [source], backfill) for source in sources]
+    return {source: result for one in alone for source, result in one.items()}
 
 
 SOURCE_CHECKS = [
@@ -263,7 +259,7 @@ SOURCE_CHECKS = [
     SourceCheck(
         "extractions",
         "outdated",
-        _outdated,
+        _alone(judged_outdated),
         "No row was made with other prompts, models or settings than today's. The metadata has the partitions to "
         "choose for a backfill; each morning's report looks too.",
         judged_outdated,
@@ -293,10 +289,10 @@ SOURCE_CHECKS = [
     SourceCheck(
         "entity_mentions",
         "names_grounded",
-        _names_grounded,
+        _alone(_names_grounded),
         f"Of the names in a sample of chunks, at least {MIN_GROUNDED_SHARE:.0%} are in its chunk, for each recipe of "
         "the extraction.",
-        _names_grounded_in,
+        _names_grounded,
     ),
 ]
 """The checks of an ingested source."""

@@ -20,7 +20,8 @@ from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import is_own
 from lightrag_dagster.assets.runs import is_of
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 
@@ -47,17 +48,24 @@ def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, account: str
     return len(runs)
 
 
-def prune_daily(instance: dg.DagsterInstance, home: Home, namespace: Namespace, retention: RetentionSettings) -> int:
-    """Prune the runs once a day, unless the settings forbid it; return their number, and raise as `prune_runs`."""
+def prune_daily(instance: dg.DagsterInstance, home: Home, namespace: Namespace, retention: RetentionSettings) -> str:
+    """Prune the runs once a day, unless the settings forbid it; return a sentence if there is something to say.
+
+    A failure ends nothing, since publication is more important.
+    """
     if not (retention.automatic and is_own(instance, home)):
-        return 0
+        return ""
     stamp, today = home.own_dagster / "pruned_on", datetime.now(UTC).date().isoformat()
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == today:
-        return 0
-    pruned = prune_runs(instance, home, namespace, retention.runs_days, most=_MOST)
-    if pruned < _MOST:
-        stamp.write_text(today, encoding="utf-8")
-    return pruned
+    try:
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == today:
+            return ""
+        pruned = prune_runs(instance, home, namespace, retention.runs_days, most=_MOST)
+        if pruned < _MOST:
+            stamp.write_text(today, encoding="utf-8")
+    except Exception as error:  # of Dagster's storage too
+        return f"old runs were not deleted from Dagster's history: {one_line(error)}; the next run tries again"
+    old = f"{counted(pruned, 'run', 'runs')} older than {retention.runs_days:g} days"
+    return f"deleted from Dagster's history: {old}" if pruned else ""
 
 
 def prune_runs(

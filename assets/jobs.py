@@ -1,13 +1,14 @@
 """The jobs: sets of assets that one run makes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 import dagster as dg
 
 from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import source_checks
-from lightrag_dagster.assets.metadata import IngestConfig
+from lightrag_dagster.assets.metadata import HANGS, IngestConfig
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.settings import Settings
 
@@ -22,6 +23,9 @@ BUILDING = ("ingest", "backfill", "publish")
 
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
+MAX_RUNTIME_TAG = "dagster/max_runtime"
+"""Run tag of Dagster: the seconds after which its monitoring ends a run; 0 for never."""
+
 _ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask")
 _EVALUATING = ("evaluate", "downstream")
 
@@ -35,11 +39,8 @@ def is_wanted(name: str, settings: Settings) -> bool:
     return has.get(name, True) and name not in settings.dagster.without
 
 
-def build_jobs(settings: Settings, executor: dg.ExecutorDefinition, tags: Mapping[str, str]) -> dict[str, Job]:
-    """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project.
-
-    Their runs have the `tags`.
-    """
+def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
+    """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project."""
     namespace = Namespace(settings.namespace)
     steps = [declared for declared in INGESTION if is_wanted(declared.name, settings)]
     checks = source_checks(namespace, passes=settings.has_passes)
@@ -49,6 +50,8 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition, tags: Mappin
 
     def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
         selection = [namespace.key(asset) for asset in assets]
+        longest = timedelta(days=1) if name == "backfill" else HANGS  # nothing would begin a backfill again
+        tags = {MAX_RUNTIME_TAG: f"{longest.total_seconds():.0f}"}
         common: dict[str, Any] = {"description": description, "executor_def": executor, "tags": tags}
         return dg.define_asset_job(namespace.named(name), selection=selection, config=config, **common)
 

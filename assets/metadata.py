@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -38,9 +39,9 @@ ACCOUNT_TAG = ".dagster/lightrag_account"
 REASON = "reason"
 """The key of the metadata with a failed check's plain description."""
 
-MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
-"""Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
-turn; what it was answered is stored, so a first ingestion that really takes so long continues with the next run."""
+HANGS = timedelta(hours=6)
+"""A run that takes longer hangs, on a dead mount say, and is ended so that others get their turn; what it was answered
+is stored, so a first ingestion that really takes so long continues with the next run."""
 
 _PREVIEW_CHARACTERS = 60
 _CELL_CHARACTERS = 300

@@ -1,11 +1,13 @@
 """The runs of a knowledge base: those that are under way, and those that were killed."""
 
+from datetime import UTC, datetime
+
 import dagster as dg
 
 from lightrag_dagster.assets import ASSETS, INGESTION, PUBLICATION
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.jobs import BUILDING, JOBS
-from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.metadata import COMMAND_TAG, HANGS
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.storage.home import Home
@@ -27,10 +29,11 @@ _BACKFILLS_UNDER_WAY = ("REQUESTED", "CANCELING")
 def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
     """Return True if an unfinished run or backfill in Dagster makes parts that this knowledge base merges or publishes.
 
-    The assets count, not the name of the job: the UI launches chosen assets under a name of its own.
+    The assets count, not the name of the job: the UI launches chosen assets under a name of its own. A run whose status
+    is older than HANGS does not count: it may have died unseen.
     """
     built, jobs = _keys(namespace, *INGESTION, *PUBLICATION), [*map(namespace.named, BUILDING)]
-    for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
+    for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY, updated_after=datetime.now(UTC) - HANGS)):
         if not built.isdisjoint(run.asset_selection or ()):
             return True
         if not run.asset_selection and run.job_name in jobs:

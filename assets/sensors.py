@@ -24,9 +24,8 @@ from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import DecisionError, one_line
+from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.pipeline.merge import next_publication
-from lightrag_dagster.pipeline.passes import passes_to_accept
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
@@ -63,8 +62,6 @@ FOLLOWS_DATA = (
 ).with_label("follows data versions")
 """Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
 out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
-
-_PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 
 _log = logging.getLogger(__name__)
 
@@ -188,14 +185,10 @@ def publish_accepted(
     sign(context.instance, namespace, lightrag.home)
     Looks(lightrag.home.ledger).good([DAEMON])
     end_orphans(context.instance, lightrag.home, namespace)
-    _tell_of_repairs(context.instance, lightrag)
-    try:
-        if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
-            context.log.info(f"{pruned} old runs were deleted from the history")
-    except Exception as error:  # of Dagster's storage too; publication is more important than old runs
-        context.log.warning(f"old runs were not deleted from the history: {one_line(error)}; the next tick tries again")
+    if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
+        context.log.info(pruned)
     waiting = building_under_way(context.instance, namespace)
-    alerts.tell(context.instance, _place(lightrag), idle=not waiting)
+    alerts.tell(context.instance, alerts.place_of(lightrag), idle=not waiting)
     if waiting:
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
@@ -205,7 +198,7 @@ def publish_accepted(
     # snapshot it is a new one, as where a document is deleted and restored.
     snapshots = (one and one.sequence for one in (newest, situation.published))
     attempt = digest(*snapshots, int(time.time() // RETRY_SECONDS))
-    if any(acceptable := [to_accept(situation), passes_to_accept(situation)]):  # the merge accepts them
+    if acceptable := to_accept(situation):  # the merge accepts them
         return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)
     try:
         wanted = next_publication(situation)
@@ -232,6 +225,9 @@ def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourcePa
         for event in context.get_step_failure_events()
         if (error := event.step_failure_data.error)
     ]
+    logged = context.instance.all_logs(context.dagster_run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    found = (entry.get_dagster_event().engine_event_data.error for entry in logged)  # as where no job can be loaded
+    errors += [(error.cause or error).message for error in found if error]
     _record(lightrag, context, [*errors[:1], context.failure_event.message or "no reason was given"][0])
 
 
@@ -246,7 +242,7 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
         if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
             alerts.post([_subject(lightrag, context)], context.dagster_run.run_id, str(waits.value))
     if not failed:
-        alerts.recovered(context.instance, _subject(lightrag, context), context.dagster_run.run_id)
+        alerts.recovered(context.instance, [_subject(lightrag, context)], context.dagster_run.run_id)
 
 
 def _told(check: dg.AssetCheckEvaluation) -> str:
@@ -262,36 +258,9 @@ def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:
 
 def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.Subject:
     namespace = Namespace(lightrag.settings.namespace)
-    return alerts.Subject(_place(lightrag), namespace.without(context.dagster_run.job_name), context.partition_key)
-
-
-def _place(lightrag: LightRAG) -> str:
-    return lightrag.settings.namespace or lightrag.home.name
-
-
-def _tell_of_repairs(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
-    """Tell that what failed works again by a command, whose runs Dagster shows no sensor of run statuses."""
-    namespace = Namespace(lightrag.settings.namespace)
-    for subject in alerts.failing(instance, _place(lightrag)):
-        run = _last_success(instance, namespace, subject)
-        if run is None or run.remote_job_origin is not None or not is_of(instance, namespace, run):
-            continue
-        if all(subject.source not in (None, check.partition) for check in _failed_checks(instance, run)):
-            alerts.recovered(instance, subject, run.run_id)
-
-
-def _last_success(instance: dg.DagsterInstance, namespace: Namespace, subject: alerts.Subject) -> dg.DagsterRun | None:
-    """Return the last run of a subject, if it succeeded; of a source, it may be a run of many, where others failed."""
-    job = namespace.named(subject.job)
-    if subject.source is None:
-        last = next(iter(instance.get_runs(dg.RunsFilter(job_name=job), limit=1)), None)
-        return last if last and last.is_success else None
-    key, events = namespace.key("parsed"), instance.event_log_storage
-    tried = events.get_latest_storage_id_by_partition(key, _PLANNED, {subject.source}).get(subject.source, 0)
-    chosen = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[subject.source], after_storage_id=tried)
-    made = instance.fetch_materializations(chosen, limit=1).records
-    run = instance.get_run_by_id(made[0].run_id) if made else None
-    return run if run and run.job_name == job else None
+    return alerts.Subject(
+        alerts.place_of(lightrag), namespace.without(context.dagster_run.job_name), context.partition_key
+    )
 
 
 def _failed_checks(

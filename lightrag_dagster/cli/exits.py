@@ -142,6 +142,8 @@ def _signals() -> Iterator[_Signals]:
     thread = threading.Thread(target=signals.watch, name="signals", daemon=True)
     record = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     handler = signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # `asyncio` replaces no other one
     thread.start()
     try:
         yield signals

@@ -19,7 +19,6 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _CHECKED_COLUMNS = {"raw_documents": ["doc_id"], "chunks": ["doc_id", "chunk_id", "content", "context"]}
-_STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
 
 
 def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
@@ -32,20 +31,23 @@ def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
     Raises:
         StoreError: a table or store is damaged.
     """
-    unfinished = [step for step in _STEPS if not generation.has(step)]
-    if not has_adjacency(generation.path(generations.ADJACENCY)):
-        unfinished.append(generations.ADJACENCY)
-    if unfinished:
-        return [f"not finished: {', '.join(unfinished)}"]
-    vectors = generation.read_record(generations.VECTORS, Vectors)
-    if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
+    if missing := unfinished(generation):
         return [f"not finished: {', '.join(missing)}"]
+    vectors = generation.read_record(generations.VECTORS, Vectors)
     with checked_tables(generation, _CHECKED_COLUMNS) as connection:
         problems = _vector_problems(connection, generation, vectors, read_vectors=read_vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         problems += run_checks(connection, read_sql(__package__, "integrity"))
         _register_arrays(connection, generation)
         return problems + run_checks(connection, read_sql(__package__, "integrity_evidence"))
+
+
+def unfinished(generation: Generation) -> list[str]:
+    """Return the tables, views and graph that a generation lacks yet; raises StoreError when a record is damaged."""
+    missing = [step for step in (*MERGED_TABLES, generations.VIEWS) if not generation.has(step)]
+    vectors = generation.read_record(generations.VECTORS, Vectors) if generation.has(generations.VECTORS) else None
+    missing += [table for table in VECTOR_TABLES if vectors is None or table not in vectors.tables]
+    return missing if has_adjacency(generation.path(generations.ADJACENCY)) else [*missing, "knowledge_graph"]
 
 
 @contextmanager

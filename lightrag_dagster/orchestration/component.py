@@ -11,6 +11,7 @@ import dagster as dg
 from pydantic import BaseModel, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Chosen, Settings, choosing, load_settings
 
@@ -70,6 +71,9 @@ def _or_template(node: Node) -> Node:
     value = {name: one for name, one in node.items() if name not in _ABOUT}
     return about | {"anyOf": [*value.get("anyOf", [value]), _TEMPLATE]}
 
+
+_NAMESPACES: dict[Path, str] = {}
+"""Home → namespace of the components that this process has loaded."""
 
 _WRITTEN = """\
 # A knowledge base. Its assets begin with the namespace; each knowledge base needs a namespace and a home of its own.
@@ -179,6 +183,13 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
         return Chosen(settings, folder / self.config if self.config else None, "the `defs.yaml`")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the definitions of the knowledge base; raises SettingsError."""
+        """Return the definitions of the knowledge base; raises SettingsError, also if another one has its home."""
         with choosing(self.chosen(context.path)):
-            return build_definitions(load_settings())
+            settings = load_settings()
+            other = _NAMESPACES.setdefault(settings.home.expanduser().resolve(), settings.namespace)
+            if other != settings.namespace:
+                raise SettingsError(
+                    f"the namespaces {other!r} and {settings.namespace!r} have one home, {settings.home}, where each "
+                    "would take the sources of the other for gone; give each its own by `settings: {home: …}`"
+                )
+            return build_definitions(settings)

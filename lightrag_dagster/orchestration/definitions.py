@@ -13,7 +13,6 @@ from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.declared import all_of
 from lightrag_dagster.assets.jobs import build_jobs, is_wanted
-from lightrag_dagster.assets.metadata import MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
 from lightrag_dagster.assets.sensors import CONDITIONS, build_sensors
@@ -31,7 +30,7 @@ from lightrag_dagster.storage.snapshots.generations import TABLES
 def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitions:
     """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor.
 
-    Without `pools`, for a command, no step is in one, and no run is ended by Dagster for taking long.
+    Without `pools`, for a command, no step is in one.
     Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
     """
     versions = Recipes.of(settings).by_asset()
@@ -54,8 +53,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
 
-    # A command is not ended: nothing would begin it again, and Dagster's monitoring cannot reach it.
-    jobs = build_jobs(settings, executor(settings.dagster.executor), MAX_RUNTIME if pools else {})
+    jobs = build_jobs(settings, executor(settings.dagster.executor))
     assets = _assets(namespace, pools)
     return dg.Definitions(
         assets=[assets[name].map_asset_specs(complete) for name in assets if is_wanted(name, settings)],

@@ -13,8 +13,8 @@ from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets import INGESTION
-from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
+from lightrag_dagster.assets import INGESTION, alerts
+from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck, judged_each
 from lightrag_dagster.assets.ingestion import shown
 from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation, last_made
@@ -55,7 +55,7 @@ class _SourceEvents:
     """
 
     def __init__(self, instance: dg.DagsterInstance, source: str, specs: Mapping[dg.AssetKey, dg.AssetSpec]) -> None:
-        self._instance, self._source, self._specs = instance, source, specs
+        self._instance, self.source, self._specs = instance, source, specs
         self._inputs: dict[dg.AssetKey, dict[str, str]] = {}
         self._last: dict[dg.AssetKey, dg.EventLogRecord | None] = {}
         self.left = set(specs)
@@ -74,16 +74,16 @@ class _SourceEvents:
         self.left.discard(key)
         self._last.pop(key, None)
         return dg.AssetMaterialization(
-            key, partition=self._source, metadata=result.metadata, tags=tags | dict(result.tags or {})
+            key, partition=self.source, metadata=result.metadata, tags=tags | dict(result.tags or {})
         )
 
     def checked(self, key: dg.AssetKey, check: str, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
         """Return the event of a check of a table as it was last made."""
-        return evaluation(key, check, self._source, result, self._last_made(key))
+        return evaluation(key, check, self.source, result, self._last_made(key))
 
     def _last_made(self, key: dg.AssetKey) -> dg.EventLogRecord | None:
         if key not in self._last:
-            self._last[key] = last_made(self._instance, key, self._source)
+            self._last[key] = last_made(self._instance, key, self.source)
         return self._last[key]
 
     def _made_from(self, key: dg.AssetKey) -> dict[str, str]:
@@ -119,13 +119,13 @@ class Ingestion:
         self._backfill = backfill
         self._namespace = Namespace(lightrag.settings.namespace)
         self._name = self._namespace.named("backfill" if backfill else "ingest")
-        made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
-        specs = {spec.key: spec for assets in made for spec in assets.specs}
+        specs = {spec.key: spec for spec in definitions.resolve_all_asset_specs()}
         self._steps = [step for step in INGESTION if is_wanted(step.name, lightrag.settings)]
         keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
         self._refused = ""  # why no pass can read
         self._unchecked: dict[str, _SourceEvents] = {}
+        self._bad = set[str]()  # sources of which a check failed
         self._checked_at = monotonic()
 
     def job(self, sources: Sequence[Source]) -> dg.JobDefinition:
@@ -229,18 +229,23 @@ class Ingestion:
         sources, self._unchecked = self._unchecked, {}
         self._checked_at = monotonic()
         for check in SOURCE_CHECKS if sources else ():
-            if check.judge_together:
-                for source, result in check.judge_each(self._lightrag, [*sources], self._backfill).items():
+            if judge := check.judge_together:
+                for source, result in judged_each(judge, self._lightrag, [*sources], self._backfill).items():
                     if isinstance(result, LightRAGError):
                         self._fail(context, source, result)
                     else:
                         self._log_check(context, sources[source], check, result)
+        place, job = alerts.place_of(self._lightrag), self._namespace.without(self._name)
+        good = [alerts.Subject(place, job, source) for source in sources.keys() - self.failed.keys() - self._bad]
+        alerts.recovered(context.instance, good, context.run_id)  # Dagster shows sensors of runs none of a command
 
     def _log_check(
         self, context: dg.OpExecutionContext, events: _SourceEvents, check: SourceCheck, result: dg.AssetCheckResult
     ) -> None:
         """Log the event of a check."""
         event = events.checked(self._namespace.key(check.asset), check.name, result)
+        if not event.passed and event.severity is dg.AssetCheckSeverity.ERROR:
+            self._bad.add(events.source)
         context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
 
     def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:

@@ -52,6 +52,6 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
         raise StoreError(
-            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
-            "run again"
+            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, or "
+            "take a path without %, and run again"
         ) from error

@@ -9,13 +9,13 @@ import dagster as dg
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
+from lightrag_dagster.assets.jobs import MAX_RUNTIME_TAG
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
@@ -36,9 +36,11 @@ class Jobs:
     ) -> None:
         self._instance = instance
         self._display = display
-        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account}
+        # A command is not ended: nothing would begin it again, and Dagster's monitoring cannot reach it.
+        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account, MAX_RUNTIME_TAG: "0"}
         self._namespace = Namespace(settings.namespace)
         self._settings = settings
+        self._place = alerts.place_of(LightRAG(settings))
         # Of no pool: a command holds the builder's lock, for which a step of the daemon waits while it is in its pool.
         self._definitions = build_definitions(settings, pools=False)
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
@@ -59,13 +61,16 @@ class Jobs:
         self._display.run("all sources")
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
-        self._definitions.resolve_job_def(self._namespace.named(job)).execute_in_process(
+        result = self._definitions.resolve_job_def(self._namespace.named(job)).execute_in_process(
             instance=self._instance,
             asset_selection=[self._namespace.key(asset) for asset in assets] or None,
             run_config={**_QUIET, "ops": {self._namespace.named(step): one for step, one in (config or {}).items()}},
             run_id=run_id,
             tags=self._tags,
         )
+        checks, error = result.get_asset_check_evaluations(), dg.AssetCheckSeverity.ERROR
+        if all(check.passed or check.severity is not error for check in checks):
+            alerts.recovered(self._instance, [alerts.Subject(self._place, job, None)], run_id)
 
     def ingest(self, sources: Sequence[Source], *, backfill: bool) -> Ingestion:
         """Ingest sources in one run, and return what was done and what failed; raises ProviderAccessError."""
@@ -86,19 +91,13 @@ class Jobs:
     def forget_history(self) -> int:
         """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
         wipe_assets(self._instance, self._namespace)
-        alerts.forget(self._instance)
+        alerts.forget(self._instance, self._place)
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
 
     def prune(self) -> str:
         """Delete old runs, once a day; return a sentence about it, which is empty when there is nothing to say."""
-        retention = self._settings.retention
-        try:
-            pruned = prune_daily(self._instance, Home.of(self._settings), self._namespace, retention)
-        except Exception as error:  # of Dagster's storage too; the snapshot is published
-            return f"old runs were not deleted from Dagster's history: {one_line(error)}; the next run tries again"
-        old = f"{counted(pruned, 'run', 'runs')} older than {retention.runs_days:g} days"
-        return f"deleted from Dagster's history: {old}" if pruned else ""
+        return prune_daily(self._instance, Home.of(self._settings), self._namespace, self._settings.retention)
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event

@@ -184,8 +184,7 @@ def outdated(situation: Situation) -> Outdated:
     newest, recipes = situation.newest, situation.recipes
     if newest is None:
         return Outdated()
-    made_by = Generation(situation.home, newest.snapshot_id).record().summaries
-    summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
+    summaries = _outdated_summaries(Generation(situation.home, newest.snapshot_id), recipes)
     kept = _embedder_kept(situation)
     return Outdated(summaries, kept is not None and kept.identity != recipes.embedder)
 
@@ -225,7 +224,7 @@ def _is_merged(generation: Generation, inputs: GenerationInputs) -> bool:
 
 
 def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
-    return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
+    return _outdated_summaries(generation, recipes) + generation.record().failed_summaries > 0
 
 
 def _check_embedder(embedder: EmbedderRecord, recipes: Recipes) -> None:
@@ -278,7 +277,7 @@ def merge_after(
         except StoreError as error:
             if last is None:
                 raise
-            if not backfill and has_outdated_summaries(last, recipes):
+            if not backfill and _outdated_summaries(last, recipes):
                 raise StoreError(
                     f"{error}; the outdated summaries in it would be lost, {BACKFILL} makes them again"
                 ) from error
@@ -378,9 +377,9 @@ def _find_evidence(
     return KeptEvidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
 
 
-def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:
-    """Return True if another recipe than today's made a summary of the generation; raises StoreError."""
-    return not generation.record().summaries.keys() <= {recipes.summaries}
+def _outdated_summaries(generation: Generation, recipes: Recipes) -> int:
+    """Return the number of summaries of a generation that another recipe than today's made; raises StoreError."""
+    return sum(rows for recipe, rows in generation.record().summaries.items() if recipe != recipes.summaries)
 
 
 def count_recipes(merged: "Merged") -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""States of passes: what is to be said of those of a source, and which of them may be accepted."""
+"""States of passes: what is to be said of those of a source."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,6 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.pipeline.again import failed_for_now
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted
@@ -63,14 +62,3 @@ def pass_warnings(recipes: Recipes, sources: Collection[str]) -> Iterator[str]:
     for one in recipes.passes.values():
         if gone := sorted(set(one.sources) - {composed(name) for name in sources}):
             yield f"pass {one.name} names {', '.join(gone)} in `sources`, and there is no such source"
-
-
-def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
-    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
-    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
-    for source, record in situation.accepted.items():
-        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
-            judged = judge_pass(tables, source, one.name, bounds)
-            if judged.accepted and record.passes.get(one.name) != judged.tables:
-                found.setdefault(source, []).append(one.name)
-    return found

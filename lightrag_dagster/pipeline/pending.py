@@ -26,7 +26,7 @@ from lightrag_dagster.pipeline.losses import (
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
-from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
+from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, scope_warnings, unlabelled
 from lightrag_dagster.pipeline.situation import Situation
@@ -40,7 +40,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
@@ -326,13 +326,20 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 
-def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
-    """Return the versions of the tables of each source that may be merged and are not accepted; raises as below."""
+def to_accept(situation: Situation) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the versions that may be merged and are not accepted, by source and pass, "" for its own tables.
+
+    Raises as `accept_pending`.
+    """
     tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
     for name in situation.sources:
-        judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
-        if judged.accepted and (record is None or record.tables != judged.tables):
-            found[name] = judged.tables
+        judged, known = {"": judge(tables, name, *bounds)}, dict[str, dict[str, str]]()
+        if record := situation.accepted.get(name):
+            known = {"": record.tables, **record.passes}
+            passes = situation.recipes.pass_names(name)
+            judged |= {one: judge_pass(tables, name, one, bounds) for one in passes}
+        if due := {of: one.tables for of, one in judged.items() if one.accepted and one.tables != known.get(of)}:
+            found[name] = due
     return found
 
 
@@ -348,8 +355,4 @@ def accept_pending(settings: Settings) -> None:
     situation = Situation.looking(settings)
     for name in to_accept(situation):
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
-            accept(situation.home, name, *Bounds.of(settings))
-    for name, passes in passes_to_accept(situation).items():
-        with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
-            for one in passes:
-                accept_pass(situation.home, name, one, Bounds.of(settings))
+            accept_all(situation.home, name, Bounds.of(settings), situation.recipes.pass_names(name))

@@ -1,5 +1,6 @@
 """Publication of the newest generation, and checks of the published one."""
 
+from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.indexes import cypher
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -19,7 +20,7 @@ def publish_newest(settings: Settings) -> Manifest:
         SettingsError: the checks in SQL cannot be read.
         StoreError: a part of it is missing or damaged, or the disk refuses.
     """
-    from lightrag_dagster.indexes.integrity import findings
+    from lightrag_dagster.indexes.integrity import findings, unfinished
     from lightrag_dagster.indexes.views import build_views
     from lightrag_dagster.pipeline.gates import look
 
@@ -27,6 +28,10 @@ def publish_newest(settings: Settings) -> Manifest:
     with building(home, STEP_SECONDS) as lock:
         generation = generations.newest_generation(home)
         build_views(generation)
+        if missing := unfinished(generation):
+            raise IntegrityError(
+                f"{generation.id} lacks {', '.join(missing)}: materialise these first, as the job `publish` does"
+            )
         problems = findings(generation, read_vectors=False)
         gates = Gates() if problems else look(generation, settings)
         return publish(home, generation, problems, lock, gates=gates, manual=settings.publish == "manual")

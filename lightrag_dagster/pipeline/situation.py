@@ -127,11 +127,15 @@ class Situation:
     def chosen(self, names: Sequence[str]) -> tuple[list[Source], list[str]]:
         """Return the sources of these names, or all when none is named, and the names of absent ones.
 
+        If none is there any more, those that are merged are withheld or removed like others that are gone.
+
         Raises:
             SourceError: as `chosen_sources`.
             StoreError: the home is damaged.
         """
-        absent = merged_before(self.home, self.sources, self.newest) if names else set()
+        absent = merged_before(self.home, self.sources, self.newest)
+        if absent and not names and not self.sources:
+            return [], []
         if names and self.newest:  # a run that was killed may have removed them
             absent |= self.newest.inputs.sources.keys() - self.sources.keys() - {CURATION}
         there = [

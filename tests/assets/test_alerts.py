@@ -34,7 +34,7 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
 ) -> None:
     monkeypatch.setenv(alerts.UI_VARIABLE, "https://dagster.example/")
     monkeypatch.setenv(alerts.ENVIRONMENT_VARIABLE, "production")
-    alerts.recovered(instance, SUBJECT, "run-0")
+    alerts.recovered(instance, [SUBJECT], "run-0")
     for run in ("run-1", "run-2"):
         alerts.failed(instance, SUBJECT, run, "no such source")
         alerts.tell(instance, SUBJECT.place, idle=True)
@@ -46,7 +46,7 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
         for _ in range(2):
             alerts.tell(instance, SUBJECT.place, idle=True)
     for run in ("run-5", "run-6"):
-        alerts.recovered(instance, SUBJECT, run)
+        alerts.recovered(instance, [SUBJECT], run)
         alerts.tell(instance, SUBJECT.place, idle=True)
     about = "contracts (production): ingest of source notes"
     assert [message["text"] for message in chat if "letters" not in message["text"]] == [
@@ -64,7 +64,7 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
         "environment": "production",
     }
     alerts.failed(instance, SUBJECT._replace(source=None), "run-7", "launched for no source")
-    assert {one.source for one in alerts.failing(instance, "contracts")} == {"letters", None}
+    assert {one.source for one in failing(instance, "contracts")} == {"letters", None}
 
 
 def test_one_outage_is_one_message_and_one_when_it_is_over(
@@ -83,10 +83,10 @@ def test_one_outage_is_one_message_and_one_when_it_is_over(
     monkeypatch.setattr(alerts, "GATHERED", NOW)
     alerts.tell(instance, SUBJECT.place, idle=True)
     for subject in hit[1:]:
-        alerts.recovered(instance, subject, "run-y")
+        alerts.recovered(instance, [subject], "run-y")
     alerts.failed(instance, hit[0], "run-z", DOWN.format("chat"))
     alerts.tell(instance, SUBJECT.place, idle=True)
-    alerts.recovered(instance, hit[0], "run-last")
+    alerts.recovered(instance, [hit[0]], "run-last")
     alerts.tell(instance, SUBJECT.place, idle=True)
     said = DOWN.format("embedding").rpartition("Error: ")[2]
     named = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09 and 3 more and publish"
@@ -108,7 +108,7 @@ def test_a_failure_is_told_after_a_while_although_runs_are_under_way(
 
 def test_what_recovers_before_it_was_told_is_not_told(chat: list[dict[str, Any]], instance: dg.DagsterInstance) -> None:
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
-    alerts.recovered(instance, SUBJECT, "run-2")
+    alerts.recovered(instance, [SUBJECT], "run-2")
     alerts.tell(instance, SUBJECT.place, idle=True)
     assert (chat, record(instance)) == ([], {})
 
@@ -121,7 +121,7 @@ def test_what_fails_for_another_reason_later_is_told_by_that(
         alerts.failed(instance, subject, "run-1", DOWN)
     alerts.tell(instance, SUBJECT.place, idle=True)
     alerts.failed(instance, SUBJECT, "run-2", "no such source")
-    alerts.recovered(instance, other, "run-3")
+    alerts.recovered(instance, [other], "run-3")
     alerts.tell(instance, SUBJECT.place, idle=True)
     texts = {message["text"].removeprefix("contracts: ingest of ") for message in chat[1:]}
     assert texts == {"source notes failed: no such source", "source letters works again"}
@@ -145,8 +145,19 @@ def test_the_text_of_an_error_is_kept_until_it_is_told(
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
     alerts.tell(instance, SUBJECT.place, idle=True)
     assert "no such" not in json.dumps(record(instance))
-    alerts.forget(instance)
-    assert record(instance) == {}
+
+
+def test_a_purge_forgets_what_fails_there_and_leaves_the_others(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance
+) -> None:
+    other = SUBJECT._replace(place="manuals")
+    for subject in (SUBJECT, other):
+        alerts.failed(instance, subject, "run-1", "no space left")
+    alerts.failed(instance, SUBJECT._replace(source="letters"), "run-2", "quotes a letter")
+    alerts.failed(instance, other._replace(source="pumps"), "run-3", "no such source")
+    alerts.forget(instance, SUBJECT.place)
+    assert failing(instance, SUBJECT.place) == []
+    assert failing(instance, other.place) == [other._replace(source="pumps")]
 
 
 def test_what_another_code_location_wrote_over_is_remembered(
@@ -162,7 +173,12 @@ def test_what_another_code_location_wrote_over_is_remembered(
     monkeypatch.setattr("time.sleep", wait)
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
     assert read_before == []
-    assert alerts.failing(instance, SUBJECT.place) == [SUBJECT]
+    assert failing(instance, SUBJECT.place) == [SUBJECT]
+
+
+def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
+    found = (Subject(*one) for trouble in record(instance).values() for one in trouble["failing"])
+    return [one for one in found if one.place == place]
 
 
 def record(instance: dg.DagsterInstance) -> Any:
@@ -208,8 +224,11 @@ def test_what_was_not_delivered_is_sent_next_time(
     chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = os.environ[alerts.WEBHOOK_VARIABLE]
-    for step, *given in ((alerts.failed, "no such source"), (alerts.recovered,)):
-        step(instance, SUBJECT, "run-1", *given)
+    for recovers in (False, True):
+        if recovers:
+            alerts.recovered(instance, [SUBJECT], "run-1")
+        else:
+            alerts.failed(instance, SUBJECT, "run-1", "no such source")
         for webhook in (f"{address}/elsewhere", address, address):
             monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, webhook)
             alerts.tell(instance, SUBJECT.place, idle=True)

@@ -14,7 +14,9 @@ from lightrag_dagster.assets.column_lineage import LINEAGE
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
 from lightrag_dagster.assets.knowledge_base import gates, knowledge_base, scope_published
+from lightrag_dagster.assets.merged import merged
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.vectors import chunk_vectors
 from lightrag_dagster.fact_schemas import PASS_TABLES
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
@@ -55,6 +57,18 @@ def test_a_graph_that_fails_is_noted_for_the_check_of_status(
     result = materialise(settings, instance, [asset])
     error = Looks(home.ledger).read()[KNOWLEDGE_BASE].error
     assert (result.success, error and "make room on the disk" in error) == (False, True)
+
+
+def test_a_generation_that_lacks_a_step_says_which_asset_comes_first(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    settings.sources.mkdir(exist_ok=True)
+    result = materialise(settings, instance, [merged, chunk_vectors, knowledge_base])
+    (failed,) = [one.step_failure_data.error for one in result.all_events if one.is_step_failure]
+    assert failed is not None
+    assert failed.cause is not None
+    lacked = "lacks entity_vectors, relation_vectors, knowledge_graph: materialise these first, as the job `publish`"
+    assert lacked in failed.cause.message
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """Runs that are under way, and those that were killed."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -7,6 +8,7 @@ import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemotePartitionSetOrigin, RemoteRepositoryOrigin
 
+from lightrag_dagster.assets import runs
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.runs import building_under_way, end_orphans
@@ -36,6 +38,16 @@ def test_what_is_built_counts_not_the_name_of_the_job(
 ) -> None:
     pretend(instance, status, job=job, assets=assets, launched=True)
     assert building_under_way(instance, Namespace()) is under_way
+
+
+def test_a_run_that_may_have_died_unseen_holds_no_publication_up(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of *Materialize* whose machine went down: it has none of our tags, and Dagster counts it as running."""
+    pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"extractions"}, launched=True)
+    assert building_under_way(instance, Namespace())
+    monkeypatch.setattr(runs, "HANGS", -timedelta(seconds=2))
+    assert not building_under_way(instance, Namespace())
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_how_long_a_tick_may_take_is_what_dagster_waits(monkeypatch: pytest.Monk
 
 def test_the_night_begins_when_the_setting_says(settings: Settings) -> None:
     later = settings.model_copy(update={"nightly": "30 3 * * *"})
-    jobs = build_jobs(settings, dg.in_process_executor, {})
+    jobs = build_jobs(settings, dg.in_process_executor)
     assert build_schedules(later, jobs)[0].cron_schedule == "30 3 * * *"
     with pytest.raises(SettingsError, match="nightly: 'at three' is not a cron line"):
         build_schedules(settings.model_copy(update={"nightly": "at three"}), jobs)

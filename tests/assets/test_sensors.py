@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.events import EngineEventData
+from dagster._utils.error import serializable_error_info_from_exc_info
 from rich.console import Console
 
 from lightrag_dagster.assets import alerts
@@ -23,6 +26,7 @@ from lightrag_dagster.assets.sensors import (
     source_partitions,
 )
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.pipeline.merge import next_publication
@@ -233,6 +237,23 @@ def test_a_failed_run_is_recorded_and_posted(
     (message,) = map(json.loads, received)
     assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: no such source: absent")
     assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
+
+
+def test_a_run_whose_job_cannot_be_loaded_is_recorded_with_the_reason(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """As after a slip in a file of settings, which the code location that runs does not see."""
+    run = instance.create_run_for_job(build_definitions(settings).resolve_job_def("ingest"))
+    try:
+        raise SettingsError("setting llm.model: it has no value")
+    except SettingsError:
+        why = EngineEventData.engine_error(serializable_error_info_from_exc_info(sys.exc_info()))
+    instance.report_engine_event("Could not load job definition.", run, why)
+    event = instance.report_run_failed(run)
+    context = dg.build_run_status_sensor_context("record_failures", event, instance, run)
+    record_failures(context.for_run_failure(), lightrag=LightRAG(settings))
+    (record,) = records(settings)
+    assert record["error"].endswith("SettingsError: setting llm.model: it has no value")
 
 
 def test_the_runs_of_others_are_not_recorded(

@@ -78,6 +78,24 @@ def test_a_signal_ends_a_command_with_one_line(
     )
 
 
+def test_ctrl_c_while_a_command_is_imported_ends_it_without_a_traceback() -> None:
+    interrupted = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == "lightrag_dagster.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from lightrag_dagster.cli import console
+console()
+"""
+    program = ["env", "--default-signal=INT", sys.executable, "-c", interrupted]
+    ended = subprocess.run(
+        program, stderr=subprocess.PIPE, text=True, timeout=60, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_a_run_that_a_signal_ends_prints_its_json(

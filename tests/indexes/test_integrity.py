@@ -57,12 +57,17 @@ def test_failed_rows_are_sound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "step",
-    ["entities.parquet", "relation_evidence.parquet", "vectors.json", "views.duckdb"],
+    ("step", "assets"),
+    [
+        ("entities.parquet", "entities"),
+        ("relation_evidence.parquet", "relation_evidence"),
+        ("vectors.json", "chunk_vectors, entity_vectors, relation_vectors"),
+        ("views.duckdb", "views.duckdb"),
+    ],
 )
-def test_an_unfinished_step_is_named(generation: Generation, step: str) -> None:
+def test_an_unfinished_step_is_named(generation: Generation, step: str, assets: str) -> None:
     generation.path(step).unlink()
-    assert findings(generation) == [f"not finished: {step.removesuffix('.parquet')}"]
+    assert findings(generation) == [f"not finished: {assets}"]
 
 
 def test_an_unfinished_vector_table_is_named(generation: Generation) -> None:

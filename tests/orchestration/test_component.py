@@ -47,6 +47,16 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
     assert "communities" not in {spec.key.path[-1] for spec in specs}
 
 
+def test_two_knowledge_bases_have_no_home_in_common(tmp_path: Path) -> None:
+    """As where the `defs.yaml` of one was copied: each would take the sources of the other for gone."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    for namespace in ("contracts", "contracts"):  # loaded twice, as after an edit
+        build(KnowledgeBaseComponent(namespace=namespace, settings={"home": str(tmp_path / "home")}))
+    build(KnowledgeBaseComponent(namespace="letters", settings={"home": str(tmp_path / "letters")}))
+    with pytest.raises(SettingsError, match=r"'contracts' and 'manuals' have one home, .*give each its own by"):
+        build(KnowledgeBaseComponent(namespace="manuals", settings={"home": str(tmp_path / "link" / "home")}))
+
+
 @pytest.mark.parametrize(
     ("attributes", "mistakes"),
     [

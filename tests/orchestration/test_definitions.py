@@ -9,11 +9,14 @@ import dagster as dg
 import pytest
 from dagster._core.instance.config import PoolGranularity
 from dagster_k8s import k8s_job_executor
+from rich.console import Console
 
 from lightrag_dagster.assets.jobs import BUILDING
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.runner import make_report
 from lightrag_dagster.settings import DagsterPart, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 
@@ -182,11 +185,20 @@ def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: P
         assert (limits.pool_granularity, limits.default_pool_limit) == (PoolGranularity.OP, 1)
 
 
-def test_a_run_of_any_job_that_hangs_is_ended(settings: Settings) -> None:
-    """Dagster's monitoring ends it by this tag, also one whose machine went down, which else counts as running."""
-    for pools, seconds in ((True, "21600"), (False, None)):  # a command is not ended
-        definitions = build_definitions(settings, pools=pools)
-        assert {definitions.resolve_job_def(job).tags.get("dagster/max_runtime") for job in BUILDING} == {seconds}
+def test_a_run_of_any_job_that_hangs_is_ended_but_for_those_of_a_command(settings: Settings) -> None:
+    """Dagster's monitoring ends it by this tag, also one whose machine went down, which else counts as running.
+
+    The instance of a home has a bound for runs of the UI, which have no tag.
+    """
+    definitions = build_definitions(settings)
+    hours = {job: int(definitions.resolve_job_def(job).tags["dagster/max_runtime"]) / 3600 for job in BUILDING}
+    assert hours == {"ingest": 6, "backfill": 24, "publish": 6}  # nothing would begin a backfill again
+    settings.sources.mkdir(exist_ok=True)
+    with display(Console(quiet=True)) as shown:
+        make_report(settings, shown)
+    with open_instance(Home(settings.home)) as instance:
+        assert instance.run_monitoring_max_runtime_seconds == 6 * 3600
+        assert [one.tags["dagster/max_runtime"] for one in instance.get_runs()] == ["0"]
 
 
 @pytest.mark.parametrize(

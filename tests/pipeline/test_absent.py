@@ -86,6 +86,20 @@ def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
 
 
 @pytest.mark.long
+def test_the_last_source_that_is_gone_is_withheld_and_removed_like_any_other(settings: Settings) -> None:
+    folder = write_source(settings, "notes", {"river.md": RIVER})
+    first_build(settings)
+    shutil.rmtree(folder)
+    assert list(run(settings).rejected) == ["notes"]
+    (plan,) = make_plan(settings).sources
+    assert str(plan.problem).startswith("source 'notes' is gone")
+    run(settings.changed(documents={"accept_deletes": True}))
+    assert published(settings).rows["raw_documents"] == 0
+    with pytest.raises(SourceError, match="holds no source"):
+        run(settings)
+
+
+@pytest.mark.long
 def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Settings) -> None:
     composed, apart = "caf\u00e9", "cafe\u0301"
     write_source(settings, composed, {"river.md": RIVER})

@@ -145,6 +145,8 @@ def test_sources_are_chosen_by_name_and_absent_ones_are_told_apart(notes: Settin
     assert found.absent["notes"].startswith("source 'notes' is gone, with its 1 document")
     with pytest.raises(SourceError, match="no such source: letters"):
         found.chosen(["letters"])
+    shutil.rmtree(notes.sources / "more")
+    assert Situation.looking(notes).chosen([]) == ([], []), "the last one is withheld, not a slip of the settings"
 
 
 def test_a_builder_that_lost_its_lock_reads_nothing(notes: Settings) -> None:
