@@ -25,7 +25,7 @@ from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation

@@ -19,7 +19,7 @@ from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES, kind_
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.pipeline.graph import build_published_graph
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import pending_scopes

@@ -13,8 +13,8 @@ from lightrag_dagster.evaluation.gold.gate import TOO_FEW, to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.inputs import outdated
 from lightrag_dagster.pipeline.listings import watermark_line
-from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.overlay import as_todays

@@ -19,8 +19,8 @@ from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.access import require_models
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.losses import Loss
-from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection

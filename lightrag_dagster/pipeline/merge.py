@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.curation.rules import CURATION, Curation, additions_of, store_additions
+from lightrag_dagster.curation.rules import Curation, store_additions
 from lightrag_dagster.engines.factory import open_engine, shares_disk
-from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
-from lightrag_dagster.models.providers import embedder_identity, settings_of
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.inputs import BACKFILL, next_inputs, outdated_summaries, summaries_to_make
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Previous, Rules
-from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, hash_rows, read_parquet
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, GenerationInputs
+from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
@@ -40,9 +39,6 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 if TYPE_CHECKING:
     from lightrag_dagster.stages.merging.merge import Merged
     from lightrag_dagster.stages.merging.parts import Size
-
-BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
-"""The command that makes outdated summaries and vectors again."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,19 +50,6 @@ class MergeReport:
     generation: Generation
     merged: bool
     usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True)
-class Outdated:
-    """Outdated rows of the knowledge base: how many summaries another recipe made, and whether the vectors are."""
-
-    summaries: int = 0
-    vectors: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """Those of `summaries` and `vectors` that are outdated."""
-        return [name for name in ("summaries", "vectors") if getattr(self, name)]
 
 
 class Summarised(NamedTuple):
@@ -109,7 +92,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         for source in inputs.sources:
             remove_gone_passes(home, source, recipes.pass_names(source))
         last = _last_merged(situation)
-        if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
+        if last and _is_merged(last, inputs) and not (backfill and summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
         _require_tables(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
@@ -119,74 +102,6 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
             generation = generations.store(home, inputs, tables, summaries, made.failed, effect)
         generations.set_newest(home, generation)
     return MergeReport(generation, merged=True, usage=made.usage)
-
-
-def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationInputs:
-    """Return the inputs of a merge now.
-
-    Args:
-        situation: The situation of the home.
-        backfill: Embed with today's embedder, not with that of the newest snapshot, also of another layout.
-
-    Raises:
-        DecisionError: a decision cannot be read, or two of them cannot both hold.
-        EmbeddingError: the embedder of the newest snapshot cannot be opened any more, and there is something to merge.
-        SourceError: the sources cannot be listed.
-        StoreError: the home is damaged.
-    """
-    recipes, decided, records = situation.recipes, situation.decided, situation.accepted
-    if decided.curation.added and CURATION in situation.absent:
-        raise DecisionError(f"added entities cannot be merged while {situation.absent[CURATION]}")
-    inputs = recipes.generation_inputs(
-        {source: situation.merged(source) for source in records}
-        | additions_of(decided.curation, situation.settings.chunking.encoding),
-        {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
-    ).model_copy(update={"decisions": decided.version})
-    newest = situation.newest
-    kept = _embedder_kept(situation)
-    if kept is None:
-        return inputs
-    if situation.home.scope or not backfill or kept.identity == inputs.embedder.identity:
-        inputs = inputs.model_copy(update={"embedder": kept})
-    if newest is None or inputs != newest.inputs:
-        _check_embedder(inputs.embedder, recipes)
-    return inputs
-
-
-def _embedder_kept(situation: Situation) -> EmbedderRecord | None:
-    """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it.
-
-    An offline embedder is taken at today's version, since new vectors cost nothing.
-    """
-    newest = situation.above or situation.newest
-    left = None if newest else home_format.left(situation.home)
-    kept = newest.inputs.embedder if newest else left.embedder if left else None
-    if kept is None or kept.provider != "offline":
-        return kept
-    return kept.model_copy(update={"identity": embedder_identity(kept.settings(situation.settings.embedding))})
-
-
-def next_publication(situation: Situation, *, backfill: bool = False) -> GenerationInputs | None:
-    """Return the inputs of a merge, or None if the newest snapshot was made from them; raises as `next_inputs`.
-
-    A backfill also merges when the snapshot has outdated or failed summaries.
-    """
-    newest, inputs = situation.newest, next_inputs(situation, backfill=backfill)
-    if newest is None:
-        return inputs if inputs.sources else None
-    generation = Generation(situation.home, newest.snapshot_id)
-    done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, situation.recipes))
-    return None if done else inputs
-
-
-def outdated(situation: Situation) -> Outdated:
-    """Return what another recipe than today's made of the newest snapshot; raises StoreError."""
-    newest, recipes = situation.newest, situation.recipes
-    if newest is None:
-        return Outdated()
-    summaries = _outdated_summaries(Generation(situation.home, newest.snapshot_id), recipes)
-    kept = _embedder_kept(situation)
-    return Outdated(summaries, kept is not None and kept.identity != recipes.embedder)
 
 
 def _require_tables(situation: Situation, inputs: GenerationInputs) -> None:
@@ -221,24 +136,6 @@ def _last_merged(situation: Situation) -> Generation | None:
 
 def _is_merged(generation: Generation, inputs: GenerationInputs) -> bool:
     return generation.inputs() == inputs and all(generation.has(table) for table in generation.record().tables)
-
-
-def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
-    return _outdated_summaries(generation, recipes) + generation.record().failed_summaries > 0
-
-
-def _check_embedder(embedder: EmbedderRecord, recipes: Recipes) -> None:
-    try:
-        now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
-    except SettingsError as error:
-        raise EmbeddingError(
-            f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
-        ) from error
-    if now != embedder.identity:
-        raise EmbeddingError(
-            f"the newest snapshot was embedded by {embedder.identity}, which this version of the package lacks; "
-            f"{BACKFILL} embeds with {recipes.embedder}"
-        )
 
 
 @contextmanager
@@ -277,7 +174,7 @@ def merge_after(
         except StoreError as error:
             if last is None:
                 raise
-            if not backfill and _outdated_summaries(last, recipes):
+            if not backfill and outdated_summaries(last, recipes):
                 raise StoreError(
                     f"{error}; the outdated summaries in it would be lost, {BACKFILL} makes them again"
                 ) from error
@@ -375,11 +272,6 @@ def _find_evidence(
         return None
     *_, entities, relations = merged.values()
     return KeptEvidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
-
-
-def _outdated_summaries(generation: Generation, recipes: Recipes) -> int:
-    """Return the number of summaries of a generation that another recipe than today's made; raises StoreError."""
-    return sum(rows for recipe, rows in generation.record().summaries.items() if recipe != recipes.summaries)
 
 
 def count_recipes(merged: "Merged") -> dict[str, int]:

@@ -15,6 +15,7 @@ from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceErr
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.again import failed_for_now, why_again
+from lightrag_dagster.pipeline.inputs import next_publication, outdated
 from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import (
     Loss,
@@ -24,7 +25,6 @@ from lightrag_dagster.pipeline.losses import (
     source_warning,
     unread_warning,
 )
-from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings
 from lightrag_dagster.pipeline.recipes import Recipes

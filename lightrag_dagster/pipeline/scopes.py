@@ -17,7 +17,8 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
-from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
+from lightrag_dagster.pipeline.inputs import next_publication, outdated
+from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication

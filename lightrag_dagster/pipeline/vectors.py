@@ -9,7 +9,7 @@ from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.models.providers import settings_of
-from lightrag_dagster.pipeline.merge import BACKFILL
+from lightrag_dagster.pipeline.inputs import BACKFILL
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.home import Home

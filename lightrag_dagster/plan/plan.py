@@ -18,7 +18,7 @@ from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import pending_scopes

@@ -13,7 +13,8 @@ from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.cross_shard import sql
-from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
+from lightrag_dagster.pipeline.inputs import next_inputs, next_publication
+from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of

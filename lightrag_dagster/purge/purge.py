@@ -17,7 +17,7 @@ from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty, pending_scopes, scopes_below

@@ -29,7 +29,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import EmbeddingError
-from lightrag_dagster.pipeline.merge import outdated
+from lightrag_dagster.pipeline.inputs import outdated
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings

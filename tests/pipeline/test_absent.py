@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.pipeline import merge
+from lightrag_dagster.pipeline import inputs, merge
 from lightrag_dagster.pipeline.ingest import source_to_read
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -193,7 +193,7 @@ def test_a_merge_leaves_what_another_process_reads_or_accepts_meanwhile(
     tickets_gone: Settings, monkeypatch: pytest.MonkeyPatch, *, ingested: bool
 ) -> None:
     write_source(tickets_gone, "fresh", {"flood.md": FLOOD})
-    home, recipes, next_inputs = Home.of(tickets_gone), Recipes.of(tickets_gone), merge.next_inputs
+    home, recipes, next_inputs = Home.of(tickets_gone), Recipes.of(tickets_gone), inputs.next_inputs
     fresh = Situation.looking(tickets_gone).sources["fresh"]
 
     def slowly(situation: Situation, *, backfill: bool) -> GenerationInputs:

@@ -21,7 +21,8 @@ from lightrag_dagster.errors import (
 )
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.offline import embedder
-from lightrag_dagster.pipeline.merge import Outdated, merge_sources, next_inputs, next_publication, outdated
+from lightrag_dagster.pipeline.inputs import Outdated, next_inputs, next_publication, outdated
+from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.pipeline.recipes import Recipes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import DocumentSettings, Settings, SourceSettings

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, DecisionError, SourceError
-from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation

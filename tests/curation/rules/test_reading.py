@@ -19,7 +19,7 @@ from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import decisions_of, in_force, taken
 from lightrag_dagster.errors import DecisionError, LightRAGError
-from lightrag_dagster.pipeline.merge import next_inputs
+from lightrag_dagster.pipeline.inputs import next_inputs
 from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
