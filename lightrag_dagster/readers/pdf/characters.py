@@ -14,6 +14,7 @@ from lightrag_dagster.readers.pdf.places import Places
 
 _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
+_SMALLER = 0.95  # times the size of the line; a number of its size beside it is in the next cell of a table
 _BLANK = 0.15  # in sizes: a wider gap is a space
 _DOUBLED = 0.6  # of a character's width: its shadow is nearer
 _AROUND = 12  # characters
@@ -186,8 +187,9 @@ class PageCharacters:
         if y - base_y < 1e-3 or x <= base_x:
             return False
         size = self._places.size(base)
-        is_near = x - self._places.right(base) < _TOUCHES[1] * size or number - base > 1
-        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and is_near and self._places.is_level(base)
+        if x - self._places.right(base) >= _TOUCHES[1] * size or self._places.size(number) >= _SMALLER * size:
+            return False
+        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and self._places.is_level(base)
 
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)

@@ -33,7 +33,7 @@ def with_headings(pages: list[list[Line]]) -> list[str]:
 def _gaps(lines: list[Line]) -> Iterator[tuple[Line, float]]:
     """Yield each line, and its distance below the line before, if both have one size; else 0. Points."""
     for before, line in pairwise([Line(""), *lines]):
-        yield line, before.height - line.height if before.size == line.size > 0 else 0.0
+        yield line, before.bottom - line.height if before.size == line.size > 0 else 0.0
 
 
 def _page(lines: list[Line], levels: dict[float, int], usual: dict[float, int]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pypdfium2
 from lightrag_dagster.readers.content import as_markdown_item
 from lightrag_dagster.readers.pdf.characters import PageCharacters, units_of
 from lightrag_dagster.readers.pdf.fields import Field, place_fields
-from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.hyphens import DIVIDED, without_marks
 from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
@@ -24,13 +24,17 @@ _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are nam
 
 
 class Line(NamedTuple):
-    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown."""
+    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown.
+
+    One with a divided word is two lines of the page or more, and `bottom` the height of the last of them.
+    """
 
     text: str
     size: float = 0.0
     height: float = 0.0
     left: float = 0.0
     right: float = 0.0
+    bottom: float = 0.0
 
 
 class PageLines(NamedTuple):
@@ -102,8 +106,9 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
                 yield Line("")
             continue
         x, y = places.origin(first)
-        right = places.right(characters.first(reversed(left)) or first)
-        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, right)
+        last = characters.first(reversed(left)) or first
+        bottom = places.origin(last)[1] if DIVIDED.search(rest) else y
+        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, places.right(last), bottom)
 
 
 def _once(lines: Sequence[Line]) -> Iterator[Line]:
