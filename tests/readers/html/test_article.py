@@ -193,3 +193,16 @@ def test_a_short_last_line_of_a_text_stays() -> None:
     sentence = "The keeper of the weir reads the gauge every morning before the boats go out.<br>"
     text = extract_text(f"<html><body>{sentence * 5}The weir ends here</body></html>".encode(), "a.html").text
     assert text.endswith("The weir ends here")
+
+
+def test_a_first_paragraph_with_a_raised_number_is_read_once() -> None:
+    lead = "Its pond has 800 m<sup>2</sup>, 10<sup>3</sup> fish and a view of all the hills around it."
+    said = "Its pond has 800 m², 10^3 fish and a view of all the hills around it."
+    body = f"<header><h1>Halden</h1></header><h1>Weir</h1><p>{lead}</p><p>{WEIR}</p>"
+    assert text_of(body).count("fish") == 1
+    assert said in text_of(body)
+
+
+def test_a_link_from_a_note_back_to_its_place_is_left_out() -> None:
+    notes = "<section><hr><ol><li id=fn1><p>A note on the pond.<a href='#fnref1'>↩︎</a></p></li></ol></section>"
+    assert text_of(f"<p>{WEIR}</p><p>{KEEPER}</p>{notes}").endswith("1. A note on the pond.")
