@@ -24,7 +24,7 @@ _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are nam
 
 
 class Line(NamedTuple):
-    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown.
+    """A line of text, the size of a character in its middle, and its height, begin and end. Points; 0 if unknown.
 
     One with a divided word is two lines of the page or more, and `bottom` the height of the last of them.
     """
@@ -107,8 +107,9 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
             continue
         x, y = places.origin(first)
         last = characters.first(reversed(left)) or first
+        middle = characters.first(left[len(left) // 2 :]) or last  # the number of an item may be larger than its text
         bottom = places.origin(last)[1] if DIVIDED.search(rest) else y
-        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, places.right(last), bottom)
+        yield Line(as_markdown_item(rest.strip()), round(places.size(middle), 1), y, x, places.right(last), bottom)
 
 
 def _once(lines: Sequence[Line]) -> Iterator[Line]:
