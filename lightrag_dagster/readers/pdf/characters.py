@@ -33,6 +33,8 @@ _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
 _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters of scripts from right to left
 _LEFTWARD = re.compile(rf"[^\W\d_{_RIGHTWARD.pattern[1:-1]}]")
+_TURNED, _OPEN = re.compile(r"(?<!\S)[)\]](?=\w)"), re.compile(r"(?<!\S)[(\[](?=\w)")
+_BRACKETS = str.maketrans("()[]", ")(][")  # of a line from right to left; fonts may say which sign they show, or mean
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 
 
@@ -87,7 +89,9 @@ class PageCharacters:
         is_mixed = (
             _RIGHTWARD.search(text) and _LEFTWARD.search(text) and self._places.is_level(self.first(numbers) or 0)
         )
-        return _from_units(self._in_order(numbers) if is_mixed else text)
+        text = self._in_order(numbers) if is_mixed else text
+        is_turned = _RIGHTWARD.search(text) and _TURNED.search(text) and not _OPEN.search(text)
+        return _from_units(text.translate(_BRACKETS) if is_turned else text)
 
     def _in_order(self, numbers: Iterable[int]) -> str:
         """Return the words of a line in two directions in their order; PDFium turns those of the rarer one around.

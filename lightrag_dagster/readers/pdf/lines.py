@@ -18,6 +18,8 @@ from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _SHADOW = 0.3  # in sizes, from a line to the same line drawn again
+_ITEM = 3.0  # in sizes, from the mark of an item to its text at the most
+_MARK = re.compile(r"[•◦▪‣●○■–-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)
 _STACK = 4  # letters one below the other are a word
 _MEANINGLESS = re.compile("[\x00-\x08\x0e-\x1f\ue000-\uf8ff\ufffd-\uffff\U000f0000-\U0010ffff]{2,}")  # one is a sign
 _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are named, and lines with more left out
@@ -81,7 +83,7 @@ def _lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
         found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
         shown = list(_stacked(_once(found)))
         replaced = characters.replaced + _missing(found, shown)
-        lines = shown + [Line(field.line) for field in beside]
+        lines = [*_with_marks(shown), *(Line(field.line) for field in beside)]
         return PageLines(lines, plain, replaced, _is_unknown(characters, places))
     finally:
         textpage.close()
@@ -121,6 +123,28 @@ def _once(lines: Sequence[Line]) -> Iterator[Line]:
         if not any(distance < _SHADOW * line.size for distance in near):
             yield line
         same.append(line)
+
+
+def _with_marks(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines, with the mark of an item before its text: some programs draw marks behind all text of a page."""
+    marks = [line for line in lines if line.size and _MARK.fullmatch(line.text)]
+    first = dict[Line, Line]()
+    for mark in marks:
+        beside = (
+            line
+            for line in lines
+            if abs(line.height - mark.height) < _SHADOW * mark.size
+            and mark.right <= line.left < mark.right + _ITEM * mark.size
+        )
+        if (item := min(beside, key=lambda line: line.left, default=None)) is not None:
+            first[item] = mark
+    placed = set(first.values())
+    for line in lines:
+        if line in first:
+            text = as_markdown_item(f"{first[line].text} {line.text}")
+            yield line._replace(text=text, left=first[line].left)
+        elif line not in placed:
+            yield line
 
 
 def _missing(lines: Sequence[Line], shown: Sequence[Line]) -> list[str]:

@@ -62,6 +62,12 @@ def test_a_line_in_two_directions_is_in_its_order(seen: str, read: str) -> None:
     assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
 
 
+@pytest.mark.parametrize(("seen", "read"), [("AA \\(AAA\\) A", "A (AAA) AA"), ("AA \\)AAA\\( A", "A (AAA) AA")])
+def test_brackets_of_a_line_from_right_to_left_open_before_they_close(seen: str, read: str) -> None:
+    shown = f"BT /F 10 Tf 1 0 0 1 50 700 Tm ({seen}) Tj ET"
+    assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
+
+
 @pytest.mark.parametrize(
     ("places", "text"),
     [
@@ -210,3 +216,11 @@ def test_the_larger_number_of_an_item_makes_no_heading() -> None:
     prose = [Shown(72, y, "The gauge of Halden is read at noon.", 10) for y in range(650, 550, -12)]
     items = [Shown(72, 536, "1", 14), Shown(84, 536, "is the upper gauge of it", 10)]
     assert "#" not in extract_text(of_places([*prose, *items]), "a.pdf").text
+
+
+def test_marks_that_are_drawn_behind_all_text_are_before_their_items() -> None:
+    items = [Shown(90, 700, "the upper gauge"), Shown(90, 686, "the lower gauge"), Shown(72, 660, "All are read.")]
+    marks = [Shown(72, 700, "1."), Shown(72, 686, "2.")]
+    assert extract_text(of_places([*items, *marks]), "a.pdf").text == (
+        "1. the upper gauge\n2. the lower gauge\n\nAll are read."
+    )
