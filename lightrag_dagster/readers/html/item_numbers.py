@@ -7,6 +7,7 @@ from lightrag_dagster.readers.office.word.number_formats import write_number
 
 _INTEGER = re.compile(r"\s*([+-]?\d{1,9})\s*")
 _STYLED = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b(lower|upper)-(alpha|latin|roman)\b", re.IGNORECASE)
+_NAMED = re.compile(r"(?<!\S)(lower|upper)(alpha|roman)(?!\S)")  # the class of lists of docutils
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
@@ -28,6 +29,6 @@ def _integer(text: str | None, default: int) -> int:
 
 
 def _form(ordered: Mapping[str, str]) -> str:
-    if styled := _STYLED.search(ordered.get("style") or ""):
+    if styled := _STYLED.search(ordered.get("style") or "") or _NAMED.search(ordered.get("class") or ""):
         return styled[1].lower() + ("Roman" if styled[2].lower() == "roman" else "Letter")
     return _FORMS.get(ordered.get("type") or "", "decimal")

@@ -66,8 +66,13 @@ def to_markdown(
 ) -> str:
     """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's URL."""
     recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
-    kinds = {Tag: _Tag}
-    soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml", element_classes=kinds, preserve_whitespace_tags={"pre"})
+    soup = BeautifulSoup(
+        page,
+        "lxml-xml" if xml else "lxml",
+        element_classes={Tag: _Tag},
+        preserve_whitespace_tags={"pre"},
+        multi_valued_attributes=None,
+    )
     # Asked for several names or by an expression, the library takes five times as long.
     for element in [one for one in soup(True) if one.name in _NO_TEXT]:
         element.decompose()
@@ -77,7 +82,8 @@ def to_markdown(
         image["src"] = figure_of(str(image.get("src") or "")) or ""
     for ordered in soup("ol"):
         items = ordered("li", recursive=False)
-        numbers = item_numbers(ordered.attrs, [one.get("value") for one in items])
+        said = {name: str(value) for name, value in ordered.attrs.items()}
+        numbers = item_numbers(said, [str(one.get("value") or "") for one in items])
         for item, number in zip(items, numbers, strict=True):
             item["number"] = number
     tidy_inline(soup)

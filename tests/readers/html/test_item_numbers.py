@@ -18,6 +18,7 @@ from lightrag_dagster.readers.html.page import read
         ("type=i start=3", ["iii.", "iv."]),
         ("style='margin: 0; list-style: upper-roman'", ["I.", "II."]),
         ("style='list-style-type:lower-latin'", ["a.", "b."]),
+        ("class='upperroman simple'", ["I.", "II."]),
         ("start=x type=square", ["1.", "2."]),
     ],
 )
