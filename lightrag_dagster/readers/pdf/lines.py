@@ -127,15 +127,12 @@ def _once(lines: Sequence[Line]) -> Iterator[Line]:
 
 def _with_marks(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines, with the mark of an item before its text: some programs draw marks behind all text of a page."""
-    marks = [line for line in lines if line.size and _MARK.fullmatch(line.text)]
     first = dict[Line, Line]()
+    marks = [line for line in lines if line.size and _MARK.fullmatch(line.text)]
+    texts = [line for line in lines if not _MARK.fullmatch(line.text)] if marks else []
     for mark in marks:
-        beside = (
-            line
-            for line in lines
-            if abs(line.height - mark.height) < _SHADOW * mark.size
-            and mark.right <= line.left < mark.right + _ITEM * mark.size
-        )
+        level = (line for line in texts if abs(line.height - mark.height) < _SHADOW * mark.size)
+        beside = (line for line in level if mark.right <= line.left < mark.right + _ITEM * mark.size)
         if (item := min(beside, key=lambda line: line.left, default=None)) is not None:
             first[item] = mark
     placed = set(first.values())
