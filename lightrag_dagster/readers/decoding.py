@@ -19,7 +19,12 @@ _LEAST_CONFIDENCE = 0.02  # of a guess about several words to which no other is 
 _DOUBTFUL_CONFIDENCE = 0.1  # of a doubtful guess about a text that is mostly beyond ASCII
 _NEAR = 0.9  # share of the confidence of the best guess; another text with more makes it doubtful
 _NEAR_WESTERN, _FAR = 0.8, 0.5  # the same, where the text is not seen to be of the language of the guess
-_MAC = 0.95  # of the Macintosh; rare today, and its Cyrillic differs from Windows-1251 in capitals alone
+_OLD = (
+    "Mac",
+    "cp",
+    "IBM",
+)  # of the Macintosh and DOS; rare today, and Cyrillic of one differs from Windows in capitals
+_RARITY = 0.95  # of these
 _NEAR_TURKISH = 0.7
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
@@ -42,8 +47,11 @@ _ESCAPE = re.compile(r"\\[nrt]")  # escape of a line feed, as JSON and SQL have 
 _TURKISH = "windows-1254"
 _WESTERN = "windows-1252"
 _PAGES = ("windows-125", "iso-8859-", "iso8859-", "koi8-", "mac")  # with one byte for a character
-_RARE = (*(f"iso8859-{part}" for part in (1, 3, 4, 9, 10, 13, 14, 16)), "johab", "mac-greek", "mac-iceland",
-         "mac-latin2", "mac-turkish")  # fmt: skip
+_RARE = (
+    *(f"iso8859-{part}" for part in (1, 3, 4, 9, 10, 13, 14, 16)),
+    *(f"cp{page}" for page in (437, 720, 856, 858, 860, 861, 862, 863, 864, 865, 869, 1125)),
+    *("ibm855", "johab", "mac-greek", "mac-iceland", "mac-latin2", "mac-turkish"),
+)
 _LATIN, _OTHER = "A-Za-z\xc0-\u024f", "\u0370-\u06ff\u0e00-\u0e7f"  # letters of Latin, and of other scripts
 _BESIDE = "¢¦¨¯±´¸¶¼½¾×÷ˆ˜ˇ˘˙˛˝√∂∆◊ﬁﬂ‡"  # signs that stand beside no letter
 _BETWEEN = "\xa1-\xac\xae-\xb6\xb8-\xbf×÷ˆ-˝‘“-•‚‰‹›™€"  # signs that stand between no letters
@@ -268,13 +276,14 @@ def _guesses(sample: bytes) -> list[_Guess]:
     """
     import chardet
 
-    eras = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO | chardet.EncodingEra.LEGACY_MAC
+    era = chardet.EncodingEra
+    eras = era.MODERN_WEB | era.LEGACY_ISO | era.LEGACY_MAC | era.DOS
     found: dict[str, _Guess] = {}
     options = chardet.detect_all(sample, ignore_threshold=True, encoding_era=eras, exclude_encodings=_RARE)
     for one in sorted(options, key=lambda one: not str(one["encoding"]).startswith("Windows")):
         with suppress(LookupError):  # an encoding that Python lacks cannot be read either
             text = sample.decode(str(one["encoding"]), "ignore")
-            rarity = _MAC if str(one["encoding"]).startswith("Mac") else 1
+            rarity = _RARITY if str(one["encoding"]).startswith(_OLD) else 1
             guess = _Guess(str(one["encoding"]), text, one["confidence"] * rarity * _evenness(text), one["language"])
             letters = _NO_LETTER.sub("", text)
             if not _NO_TEXT_OF_PAGE.search(text) and (letters not in found or found[letters].score < guess.score):

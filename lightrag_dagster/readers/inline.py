@@ -6,7 +6,7 @@ A mark inside a word hides it from searches and splits names, so a word has none
 
 import re
 
-_NUMBER = re.compile(r"[+\-−–]?\d+")
+_NUMBER = re.compile(r"[+\-−–]?\d+|\d+[+\-−–]")  # the second as the charge of an ion
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")

@@ -131,9 +131,19 @@ def test_what_is_right_may_be_in_doubt(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)).text == text
 
 
-def test_a_code_page_of_dos_is_not_taken_for_another() -> None:
-    with pytest.raises(UnreadableError, match="save the file as UTF-8"):
-        decode(RUSSIAN.encode("cp866"))
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (RUSSIAN, "cp866"),
+        ("Grüße aus München: die Straße über die Brücke ist gesperrt.", "cp850"),
+        ("L'été a été chaud à Genève, où l'eau était à 25 degrés.", "cp850"),
+        ("Żaba skacze przez łąkę, później śpi pod krzakiem róży.", "cp852"),
+        ("Το φράγμα χτίστηκε για να προστατεύσει τα χωριά.", "cp737"),
+        ("Yazın akış çok düşüktür ve balıklar göletlere taşınır.", "cp857"),
+    ],
+)
+def test_code_pages_of_dos_are_told(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == (text, None)
 
 
 # Reported case G1.

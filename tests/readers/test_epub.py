@@ -118,3 +118,8 @@ def test_the_words_of_a_book_are_found_apart_from_its_reader() -> None:
         epub(book(page("<style>p&q</style><p>Caf&eacute; <b>Hydro</b>tec 10<sup>6</sup></p>"), "<p>Ü</p>"))
     )
     assert words.split() == ["Café", "Hydrotec", "10", "6", "Ü"]
+
+
+def test_code_keeps_its_indentation() -> None:
+    code = "<pre><span>if x:</span>\n<span><a></a>    <b>y</b></span></pre>"
+    assert read(page(code)).text == "```\nif x:\n    y\n```"

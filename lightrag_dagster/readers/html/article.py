@@ -155,13 +155,13 @@ def _in_scripts(tree: lxml_html.HtmlElement) -> str:
 def _with_lead(text: str, found: Sequence[PageLine]) -> str:
     """Return a text with the sentences between the page's heading and its beginning, which frames of articles part."""
     key = letters(text)
-    begin = next((place for place, one in enumerate(found) if one.is_sentence and one.letters in key), None)
+    begin = next((place for place, one in enumerate(found) if one.is_sentence and _is_in(key, one.letters)), None)
     if begin is None:
         return text
     headings = [place for place, one in enumerate(found[:begin]) if one.tag == "h1"]
     if not headings:
         return text
-    lead = [one for one in found[headings[-1] + 1 : begin] if one.is_prose and one.letters not in key]
+    lead = [one for one in found[headings[-1] + 1 : begin] if one.is_prose and not _is_in(key, one.letters)]
     if not lead:
         return text
     lead = lead if len(lead) <= _MOST_LEADS else lead[:1]  # many are rather something else
@@ -171,6 +171,12 @@ def _with_lead(text: str, found: Sequence[PageLine]) -> str:
     if first.startswith("#") and letters(first) == heading.letters:
         return f"{first}\n\n{said}\n{rest}"
     return f"{said}\n\n{text}"
+
+
+def _is_in(key: str, passage: str) -> bool:
+    """Return True if two thirds of a passage are in a text, which may say an image in it, or leave out a field."""
+    third = -(-len(passage) // 3)
+    return sum(passage[at : at + third] in key for at in range(0, len(passage), third)) > 1
 
 
 def _without_leads(text: str, found: Sequence[PageLine]) -> str:

@@ -6,12 +6,12 @@ from itertools import islice
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import make_paragraph
+from lightrag_dagster.readers.html.item_numbers import item_numbers
 from lightrag_dagster.readers.html.passages import is_named_apart
 
 NUMBERED = "\u2800"
 """The mark before the number of an item until the page is Markdown, with its bullet; a printable blank."""
 
-_MOST_LETTERS = 26
 _NEAR = 50  # blocks
 _SENTENCE = 30  # characters outside links; fewer are a label
 _TEXT = ("p", "blockquote", "table", "pre")
@@ -64,23 +64,14 @@ def _split(parent: lxml_html.HtmlElement, block: lxml_html.HtmlElement) -> lxml_
 
 
 def _number(ordered: lxml_html.HtmlElement) -> None:
-    """Write the numbers of a list that does not count from 1, or counts by letters."""
+    """Write the numbers of a list that are not 1, 2, 3."""
     items = [one for one in ordered if one.tag == "li"]
-    backwards = ordered.get("reversed") is not None
-    usual = len(items) if backwards else 1
-    start, kind = ordered.get("start") or "", ordered.get("type") or "1"
-    number = int(start) if _INTEGER.fullmatch(start) else usual
-    plain = number == 1 and not backwards and kind not in ("a", "A")
-    if plain and not any(one.get("value") for one in items):
+    numbers = item_numbers(ordered.attrib, [one.get("value") for one in items])
+    if numbers == [f"{number}." for number in range(1, len(items) + 1)]:
         return
     ordered.tag = "ul"
-    for item in items:
-        value = item.get("value") or ""
-        number = int(value) if _INTEGER.fullmatch(value) else number
-        letter = kind in ("a", "A") and 0 < number <= _MOST_LETTERS
-        shown = chr(ord(kind) + number - 1) if letter else str(number)
-        item.text = f"{NUMBERED}{shown}. {(item.text or '').lstrip()}"
-        number += -1 if backwards else 1
+    for item, number in zip(items, numbers, strict=True):
+        item.text = f"{NUMBERED}{number} {(item.text or '').lstrip()}"
 
 
 def _is_between_paragraphs(one: lxml_html.HtmlElement) -> bool:

@@ -100,6 +100,8 @@ def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:
         if _is_box(box) and next(box.iterancestors("form"), None) is None:
             box.tag, box.text = "span", f"{check_box(box.get('checked') is not None)} "
             box.tail = (box.tail or "").lstrip()
+            if box.getparent().tag == "label" and next(box.iterancestors("li"), None) is not None:
+                box.getparent().drop_tag()
             box.drop_tag()
 
 

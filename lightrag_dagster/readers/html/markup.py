@@ -9,6 +9,7 @@ from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
 from lightrag_dagster.core.text.figures import mark_of
+from lightrag_dagster.readers.html.item_numbers import item_numbers
 from lightrag_dagster.readers.html.soup_inline import tidy_inline
 from lightrag_dagster.readers.html.soup_tables import tidy_soup_tables
 from lightrag_dagster.readers.office.formulas import as_text
@@ -49,11 +50,7 @@ class _Converter(MarkdownConverter):
         number, rest = split_label(text.strip())
         if not rest.strip():
             return "\n"
-        if not number and element.parent.name == "ol":
-            start = str(element.parent.get("start") or "1")
-            before = len(element.find_previous_siblings("li"))
-            number = f"{(int(start) if start.isdecimal() and len(start) < 10 else 1) + before}."
-        number = number or "-"
+        number = number or str(element.get("number") or "-")
         return f"{number} {_LINE.sub(' ' * (len(number) + 1), rest.strip()).lstrip()}\n"
 
     def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
@@ -69,7 +66,13 @@ def to_markdown(
 ) -> str:
     """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's URL."""
     recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
-    soup = BeautifulSoup(page, "lxml-xml" if xml else "lxml", element_classes={Tag: _Tag})
+    soup = BeautifulSoup(
+        page,
+        "lxml-xml" if xml else "lxml",
+        element_classes={Tag: _Tag},
+        preserve_whitespace_tags={"pre"},
+        multi_valued_attributes=None,
+    )
     # Asked for several names or by an expression, the library takes five times as long.
     for element in [one for one in soup(True) if one.name in _NO_TEXT]:
         element.decompose()
@@ -77,6 +80,12 @@ def to_markdown(
         formula.replace_with(as_text(etree.fromstring(str(formula), recovering)))
     for image in soup("img"):
         image["src"] = figure_of(str(image.get("src") or "")) or ""
+    for ordered in soup("ol"):
+        items = ordered("li", recursive=False)
+        said = {name: str(value) for name, value in ordered.attrs.items()}
+        numbers = item_numbers(said, [str(one.get("value") or "") for one in items])
+        for item, number in zip(items, numbers, strict=True):
+            item["number"] = number
     tidy_inline(soup)
     tidy_soup_tables(soup)
     converter = _Converter(

@@ -40,7 +40,7 @@ _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTAL
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
-_PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
+_NO_TEXT = ("¶", "↑", "↩")  # links after the headings of Sphinx, MkDocs and others, and behind notes
 
 _DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
@@ -96,7 +96,7 @@ def _extract(page: str, figures: Figures | None) -> Content:
 def _main_content(page: str, figures: Figures | None) -> Content:
     tree = parse_page(page)
     for link in list(tree.iter("a")):
-        if link.text_content().strip() == _PERMALINK:
+        if link.text_content().strip(" \n\ufe0e\ufe0f") in _NO_TEXT:
             link.drop_tree()
     properties = _properties(tree)
     _write_formulas(tree)

@@ -1,6 +1,7 @@
 """Sections of an article that the extraction of the main text would take for something else by their names."""
 
 import re
+from unicodedata import normalize
 
 from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
@@ -46,5 +47,5 @@ def is_prose(section: lxml_html.HtmlElement) -> bool:
 
 
 def letters(text: str) -> str:
-    """Return a text's letters and digits alone, without case: what is compared where marks and spaces may differ."""
-    return "".join(_LETTERS.findall(text)).casefold()
+    """Return a text's letters and digits alone, without case and not raised: the same where marks and spaces differ."""
+    return "".join(_LETTERS.findall(normalize("NFKC", text))).casefold()

@@ -136,9 +136,10 @@ def _fill(soup: Any, rows: Sequence[Any], grid: _Grid, width: int) -> None:
             repeats = is_below or not (is_form or _span(cell, "colspan") >= width)
             filled[number].append(_copy(soup, cell) if repeats else soup.new_tag(cell.name))
     for number, row in enumerate(rows):
-        for cell in filled.get(number, ()):
-            row.append(cell.extract())
-        if number not in filled:
+        whole = [cell.extract() for cell in filled.get(number, ())]
+        row.clear()  # of the line ends between the cells
+        row.extend(whole)
+        if not whole:
             row.decompose()
     for cell in cells:
         cell.attrs = {name: said for name, said in cell.attrs.items() if name not in ("colspan", "rowspan")}

@@ -14,6 +14,7 @@ from lightrag_dagster.readers.pdf.places import Places
 
 _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
+_SMALLER = 0.95  # times the size of the line; a number of its size beside it is in the next cell of a table
 _BLANK = 0.15  # in sizes: a wider gap is a space
 _DOUBLED = 0.6  # of a character's width: its shadow is nearer
 _AROUND = 12  # characters
@@ -32,6 +33,8 @@ _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
 _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters of scripts from right to left
 _LEFTWARD = re.compile(rf"[^\W\d_{_RIGHTWARD.pattern[1:-1]}]")
+_TURNED, _OPEN = re.compile(r"(?<!\S)[)\]](?=\w)"), re.compile(r"(?<!\S)[(\[](?=\w)")
+_BRACKETS = str.maketrans("()[]", ")(][")  # of a line from right to left; fonts may say which sign they show, or mean
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 
 
@@ -86,7 +89,9 @@ class PageCharacters:
         is_mixed = (
             _RIGHTWARD.search(text) and _LEFTWARD.search(text) and self._places.is_level(self.first(numbers) or 0)
         )
-        return _from_units(self._in_order(numbers) if is_mixed else text)
+        text = self._in_order(numbers) if is_mixed else text
+        is_turned = _RIGHTWARD.search(text) and _TURNED.search(text) and not _OPEN.search(text)
+        return _from_units(text.translate(_BRACKETS) if is_turned else text)
 
     def _in_order(self, numbers: Iterable[int]) -> str:
         """Return the words of a line in two directions in their order; PDFium turns those of the rarer one around.
@@ -186,8 +191,9 @@ class PageCharacters:
         if y - base_y < 1e-3 or x <= base_x:
             return False
         size = self._places.size(base)
-        is_near = x - self._places.right(base) < _TOUCHES[1] * size or number - base > 1
-        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and is_near and self._places.is_level(base)
+        if x - self._places.right(base) >= _TOUCHES[1] * size or self._places.size(number) >= _SMALLER * size:
+            return False
+        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and self._places.is_level(base)
 
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)

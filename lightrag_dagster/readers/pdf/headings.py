@@ -1,5 +1,6 @@
 """The headings and paragraphs of a PDF, by the size of its letters and the gaps between its lines."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from lightrag_dagster.readers.pdf.lines import Line
 
 _LARGER = 1.15  # times the size of the text; other text than headings is rarely that large
 _WIDER = 1.3  # than from line to line: the gap between two paragraphs
+_LEADING = 1.4  # in sizes, from line to line of a heading at the most
 _LONGEST_HEADING = 200  # characters
 _LEVELS = 4
 _NO_SPACES = re.compile("[\u3001-\u3011\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff5e]")
@@ -33,24 +35,32 @@ def with_headings(pages: list[list[Line]]) -> list[str]:
 def _gaps(lines: list[Line]) -> Iterator[tuple[Line, float]]:
     """Yield each line, and its distance below the line before, if both have one size; else 0. Points."""
     for before, line in pairwise([Line(""), *lines]):
-        yield line, before.height - line.height if before.size == line.size > 0 else 0.0
+        yield line, before.bottom - line.height if before.size == line.size > 0 else 0.0
 
 
 def _page(lines: list[Line], levels: dict[float, int], usual: dict[float, int]) -> Iterator[str]:
     for size, group in groupby(_gaps(lines), key=lambda found: found[0].size):
         texts, found = list[str](), list(group)
+        step = usual.get(size, math.inf)
+        step = min(step, _LEADING * size) if size in levels else step
         for place, (line, gap) in enumerate(found):
-            if gap > _WIDER * usual.get(size, gap):
+            if gap > _WIDER * step or (size in levels and gap > 0 and _is_apart(found[place - 1][0], line)):
                 texts += ["", line.text]
             elif gap > 0 and _is_continued(found[place - 1][0], line, found):
                 texts[-1] += line.text
             else:
                 texts.append(line.text)
-        whole = " ".join(filter(None, texts))
-        if size in levels and len(whole) <= _LONGEST_HEADING and any(map(str.isalpha, whole)):
-            yield f"\n{'#' * levels[size]} {whole}\n"
+        whole = [" ".join(lines) for is_text, lines in groupby(texts, bool) if is_text]
+        if size in levels and sum(map(len, whole)) <= _LONGEST_HEADING and any(map(str.isalpha, "".join(whole))):
+            yield from (f"\n{'#' * levels[size]} {one}\n" for one in whole)
         else:
             yield from texts
+
+
+def _is_apart(line: Line, following: Line) -> bool:
+    """Return True if the next line is not of the same heading: it begins left of it, and is in line with it nowhere."""
+    ends = abs(following.right - line.right), abs(following.left + following.right - line.left - line.right) / 2
+    return following.left < line.left - line.size and min(ends) > line.size
 
 
 def _is_continued(line: Line, following: Line, around: list[tuple[Line, float]]) -> bool:

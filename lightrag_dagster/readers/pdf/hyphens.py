@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 _LONGEST = 64  # characters of a word or an address
-_MARK = re.compile(r"[\x02\ufffe](?:\r\n|\r|\n)?|(?<=[^\W_])\u2010\r?\n(?=[^\W_])")  # PDFium's, or browsers' hyphen
+DIVIDED = re.compile(r"[\x02\ufffe](?:\r\n|\r|\n)?|(?<=[^\W_])\u2010\r?\n(?=[^\W_])")  # PDFium's, or browsers' hyphen
 _BETWEEN = {"and", "bis", "bzw", "oder", "sowie", "und"}  # as in `Vor- und Nachteile`
 _ADDRESS = re.compile(r"(?:\w://|www\.)\S*\Z")
 _FIRST = re.compile(r"[^\W_]*\Z")
@@ -19,7 +19,7 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
     The hyphen of `well-known` is one of the word: the document has `well-known` elsewhere, and never `wellknown`. So is
     that of `Coca-Cola`, `F-16` and `X-rays`, where no word is divided, and one in an address.
     """
-    if not any(map(_MARK.search, texts)):
+    if not any(map(DIVIDED.search, texts)):
         return list(texts)
     compound = {word.casefold() for text in texts for word in _pairs(text)}
     joined = {word.casefold() for text in texts for word in re.findall(r"[^\W_]+", text)}
@@ -37,7 +37,7 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
         is_compound = is_compound or bool(_ADDRESS.search(text, max(0, found.start() - _LONGEST), found.start()))
         return "-" if is_compound and f"{one}{other}".casefold() not in joined else ""
 
-    return [_MARK.sub(joined_by, text) for text in texts]
+    return [DIVIDED.sub(joined_by, text) for text in texts]
 
 
 def _is_apart(one: str, other: str) -> bool:
@@ -48,7 +48,7 @@ def _is_apart(one: str, other: str) -> bool:
 
 def without_marks(text: str) -> str:
     """Return the text of a page without divided words, for any meaning of its hyphens."""
-    return _MARK.sub("", text)
+    return DIVIDED.sub("", text)
 
 
 def _pairs(text: str) -> list[str]:

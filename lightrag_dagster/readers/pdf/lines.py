@@ -12,25 +12,31 @@ import pypdfium2
 from lightrag_dagster.readers.content import as_markdown_item
 from lightrag_dagster.readers.pdf.characters import PageCharacters, units_of
 from lightrag_dagster.readers.pdf.fields import Field, place_fields
-from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.hyphens import DIVIDED, without_marks
 from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _SHADOW = 0.3  # in sizes, from a line to the same line drawn again
+_ITEM = 3.0  # in sizes, from the mark of an item to its text at the most
+_MARK = re.compile(r"[•◦▪‣●○■–-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)
 _STACK = 4  # letters one below the other are a word
 _MEANINGLESS = re.compile("[\x00-\x08\x0e-\x1f\ue000-\uf8ff\ufffd-\uffff\U000f0000-\U0010ffff]{2,}")  # one is a sign
 _GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are named, and lines with more left out
 
 
 class Line(NamedTuple):
-    """A line of text, the size of its first character, and its height, begin and end. Points; 0 if unknown."""
+    """A line of text, the size of a character in its middle, and its height, begin and end. Points; 0 if unknown.
+
+    One with a divided word is two lines of the page or more, and `bottom` the height of the last of them.
+    """
 
     text: str
     size: float = 0.0
     height: float = 0.0
     left: float = 0.0
     right: float = 0.0
+    bottom: float = 0.0
 
 
 class PageLines(NamedTuple):
@@ -77,7 +83,7 @@ def _lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
         found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
         shown = list(_stacked(_once(found)))
         replaced = characters.replaced + _missing(found, shown)
-        lines = shown + [Line(field.line) for field in beside]
+        lines = [*_with_marks(shown), *(Line(field.line) for field in beside)]
         return PageLines(lines, plain, replaced, _is_unknown(characters, places))
     finally:
         textpage.close()
@@ -102,8 +108,10 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
                 yield Line("")
             continue
         x, y = places.origin(first)
-        right = places.right(characters.first(reversed(left)) or first)
-        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x, right)
+        last = characters.first(reversed(left)) or first
+        middle = characters.first(left[len(left) // 2 :]) or last  # the number of an item may be larger than its text
+        bottom = places.origin(last)[1] if DIVIDED.search(rest) else y
+        yield Line(as_markdown_item(rest.strip()), round(places.size(middle), 1), y, x, places.right(last), bottom)
 
 
 def _once(lines: Sequence[Line]) -> Iterator[Line]:
@@ -115,6 +123,25 @@ def _once(lines: Sequence[Line]) -> Iterator[Line]:
         if not any(distance < _SHADOW * line.size for distance in near):
             yield line
         same.append(line)
+
+
+def _with_marks(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines, with the mark of an item before its text: some programs draw marks behind all text of a page."""
+    first = dict[Line, Line]()
+    marks = [line for line in lines if line.size and _MARK.fullmatch(line.text)]
+    texts = [line for line in lines if not _MARK.fullmatch(line.text)] if marks else []
+    for mark in marks:
+        level = (line for line in texts if abs(line.height - mark.height) < _SHADOW * mark.size)
+        beside = (line for line in level if mark.right <= line.left < mark.right + _ITEM * mark.size)
+        if (item := min(beside, key=lambda line: line.left, default=None)) is not None:
+            first[item] = mark
+    placed = set(first.values())
+    for line in lines:
+        if line in first:
+            text = as_markdown_item(f"{first[line].text} {line.text}")
+            yield line._replace(text=text, left=first[line].left)
+        elif line not in placed:
+            yield line
 
 
 def _missing(lines: Sequence[Line], shown: Sequence[Line]) -> list[str]:

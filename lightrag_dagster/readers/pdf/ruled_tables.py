@@ -35,11 +35,12 @@ class _Edge(NamedTuple):
 
 
 class _Grid(NamedTuple):
-    """The lines of a table: their places from left to right and from the bottom up, and the vertical ones."""
+    """The lines of a table: their places from left to right and from the bottom up, and the lines themselves."""
 
     columns: list[float]
     rows: list[float]
     vertical: list[_Edge]
+    level: list[_Edge]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -47,15 +48,20 @@ class _Grid(NamedTuple):
         return len(self.rows) - 1, len(self.columns) - 1
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """Return row, from the top, and column of a point; in a cell that spans columns, the first of them."""
+        """Return row, from the top, and column of a point; in a cell that spans several, the first of them."""
         column, row = bisect_right(self.columns, x) - 1, bisect_right(self.rows, y) - 1
         if not (0 <= column < len(self.columns) - 1 and 0 <= row < len(self.rows) - 1):
             return None
-        while column and not any(
-            abs(edge.place - self.columns[column]) <= _NEAR and edge.begin <= y <= edge.end for edge in self.vertical
-        ):
+        while column and not _is_parted(self.vertical, self.columns[column], y):
             column -= 1
+        while row < len(self.rows) - 2 and not _is_parted(self.level, self.rows[row + 1], x):
+            row += 1
         return len(self.rows) - 2 - row, column
+
+
+def _is_parted(edges: list[_Edge], place: float, along: float) -> bool:
+    """Return True if one of the lines at a place parts the cells beside it there."""
+    return any(abs(edge.place - place) <= _NEAR and edge.begin <= along <= edge.end for edge in edges)
 
 
 def find_tables(
@@ -174,9 +180,10 @@ def _grids(edges: list[tuple[bool, _Edge]]) -> list[_Grid]:
             left = far
         vertical = [edge for is_vertical, edge in group if is_vertical]
         columns = _places(vertical)
-        rows = _places(edge for is_vertical, edge in group if not is_vertical)
+        level = [edge for is_vertical, edge in group if not is_vertical]
+        rows = _places(level)
         if len(columns) > 2 and len(rows) > 2:
-            grids.append(_Grid(columns, rows, vertical))
+            grids.append(_Grid(columns, rows, vertical, level))
     return grids
 
 

@@ -193,3 +193,21 @@ def test_a_short_last_line_of_a_text_stays() -> None:
     sentence = "The keeper of the weir reads the gauge every morning before the boats go out.<br>"
     text = extract_text(f"<html><body>{sentence * 5}The weir ends here</body></html>".encode(), "a.html").text
     assert text.endswith("The weir ends here")
+
+
+@pytest.mark.parametrize(
+    ("lead", "said"),
+    [
+        ("Its pond has 800 m<sup>2</sup> and 10<sup>3</sup> fish.", "Its pond has 800 m² and 10^3 fish."),
+        ("Turn the <img src=a.png alt='green wheel'> and see fish.", "Turn the green wheel and see fish."),
+        ("Here <svg><text>an icon</text></svg> are all the fish.", "Here are all the fish."),
+    ],
+)
+def test_a_first_paragraph_with_other_words_than_its_text_is_read_once(lead: str, said: str) -> None:
+    text = text_of(f"<header><h1>Halden</h1></header><h1>Weir</h1><p>{lead} {KEEPER}</p><p>{WEIR}</p>")
+    assert text == f"# Halden\n\n# Weir\n\n{said} {KEEPER}\n\n{WEIR}"
+
+
+def test_a_link_from_a_note_back_to_its_place_is_left_out() -> None:
+    notes = "<section><hr><ol><li id=fn1><p>A note on the pond.<a href='#fnref1'>↩︎</a></p></li></ol></section>"
+    assert text_of(f"<p>{WEIR}</p><p>{KEEPER}</p>{notes}").endswith("1. A note on the pond.")

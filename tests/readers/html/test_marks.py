@@ -83,6 +83,12 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="check boxes",
         ),
         pytest.param(
+            "<ul><li><label><input type=checkbox checked>Done</label></li><li><label><input type=checkbox>Open</label>"
+            "</li></ul>",
+            "- [x] Done\n- [ ] Open",
+            id="check boxes in labels",
+        ),
+        pytest.param(
             "<form><label><input type=checkbox checked> Agreed</label><br><label><input type=checkbox> Not</label>"
             "</form>",
             "[x] Agreed\n\n[ ] Not",

@@ -106,3 +106,8 @@ def test_tables_in_cells_are_lines_or_blocks(page: str, text: str) -> None:
 def test_a_table_that_claims_millions_of_cells_has_few() -> None:
     row = cells(*['<td rowspan="60000" colspan="1000">x</td>'] * 3)
     assert len(to_markdown(table(*[row] * 50))) < 1_000_000
+
+
+def test_line_ends_between_cells_stay_out_of_the_table() -> None:
+    page = table("\n<td>a</td>\n<td>b</td>\n", f"\n{WIDE}\n")
+    assert to_markdown(page).strip() == lines("| a | b |", "| Wide |  |")

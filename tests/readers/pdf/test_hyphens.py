@@ -40,3 +40,22 @@ def test_words_with_a_hyphen_at_the_end_of_a_line_are_not_lost() -> None:
     assert found.text == "The gauge of Baden-Baden is a well-known one, well-known"
     assert found.losses is not None
     assert found.losses.lost == 0
+
+
+def test_a_divided_word_at_the_end_of_a_line_parts_no_paragraph() -> None:
+    lines = [
+        "The gauge of Halden is read",
+        "at noon, as all of them are, since read-",
+        "ings of the night are rare",
+        "and few.",
+        "It is old.",
+    ]
+    shown = [Shown(72, y, line) for y, line in zip((700, 686, 672, 658, 630), lines, strict=True)]
+    found = extract_text(pdf(shown), "a.pdf").text.split("\n")
+    assert found == [
+        lines[0],
+        "at noon, as all of them are, since readings of the night are rare",
+        "and few.",
+        "",
+        lines[4],
+    ]

@@ -62,6 +62,12 @@ def test_a_line_in_two_directions_is_in_its_order(seen: str, read: str) -> None:
     assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
 
 
+@pytest.mark.parametrize(("seen", "read"), [("AA \\(AAA\\) A", "A (AAA) AA"), ("AA \\)AAA\\( A", "A (AAA) AA")])
+def test_brackets_of_a_line_from_right_to_left_open_before_they_close(seen: str, read: str) -> None:
+    shown = f"BT /F 10 Tf 1 0 0 1 50 700 Tm ({seen}) Tj ET"
+    assert extract_text(pdf(shown, "05D0"), "a.pdf").text == read.replace("A", "\u05d0")
+
+
 @pytest.mark.parametrize(
     ("places", "text"),
     [
@@ -190,3 +196,31 @@ def test_a_turned_page_is_read_as_it_is_shown(angle: int) -> None:
     on_its_side = of_places([*lines, *cells], drawn=f"{across} {down}")
     found = extract_text(on_its_side.replace(b"/MediaBox", b"/Rotate %d/MediaBox" % angle), "a.pdf")
     assert "| Kessing | 120 | 7 |" in found.text
+
+
+def test_headings_of_one_size_are_apart() -> None:
+    shown = [
+        Shown(250, 780, "Weirs of 2024", 18),
+        Shown(72, 752, "Introduction to the gauges", 18),
+        Shown(72, 730, "and the locks", 18),
+        Shown(72, 680, "Results", 18),
+        *(Shown(72, y, "The gauge of Halden is read at noon.", 10) for y in range(650, 550, -12)),
+    ]
+    text = extract_text(of_places(shown), "a.pdf").text
+    assert text.startswith(
+        "# Weirs of 2024\n\n\n# Introduction to the gauges and the locks\n\n\n# Results\n\nThe gauge"
+    )
+
+
+def test_the_larger_number_of_an_item_makes_no_heading() -> None:
+    prose = [Shown(72, y, "The gauge of Halden is read at noon.", 10) for y in range(650, 550, -12)]
+    items = [Shown(72, 536, "1", 14), Shown(84, 536, "is the upper gauge of it", 10)]
+    assert "#" not in extract_text(of_places([*prose, *items]), "a.pdf").text
+
+
+def test_marks_that_are_drawn_behind_all_text_are_before_their_items() -> None:
+    items = [Shown(90, 700, "the upper gauge"), Shown(90, 686, "the lower gauge"), Shown(72, 660, "All are read.")]
+    marks = [Shown(72, 700, "1."), Shown(72, 686, "2.")]
+    assert extract_text(of_places([*items, *marks]), "a.pdf").text == (
+        "1. the upper gauge\n2. the lower gauge\n\nAll are read."
+    )

@@ -85,8 +85,8 @@ class WordNumbering:
         if level is None:
             return None
         self._count(found, abstract, levels, place)
-        if level.form == "bullet":
-            return Label("", place, is_whole=False)
+        if level.form == "bullet":  # a blank one, as by pandoc, is of a paragraph that goes on with an item
+            return None if level.text.isspace() else Label("", place, is_whole=False)
         counts = abstract.counts
 
         def write(found: re.Match[str]) -> str:

@@ -79,10 +79,11 @@ def test_a_list_goes_on_behind_a_paragraph_and_in_each_list_of_its_definition() 
         (numbered("a") + numbered("b", 2) + numbered("c", 2), "1. a\n   - b\n   - c"),
         (numbered("b", 1) + paragraph("x") + numbered("c", 1), "i. b\n\nx\n\nii. c"),
         (numbered("a", name=0) + numbered("b", name=9), "a\n\nb"),
+        (numbered("a") + numbered("a goes on", 3) + numbered("b"), "1. a\n\na goes on\n\n2. b"),
     ],
 )
 def test_items_are_as_deep_as_those_above_them_say(body: str, text: str) -> None:
-    lists = levels(("decimal", "%1."), ("lowerRoman", "%2."), ("bullet", "•"))
+    lists = levels(("decimal", "%1."), ("lowerRoman", "%2."), ("bullet", "•"), ("bullet", " "))
     assert read(body, parts={"numbering.xml": lists}).text == text
 
 
