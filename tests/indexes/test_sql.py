@@ -127,7 +127,7 @@ def test_no_statement_writes_beside_the_temporary_files(generation: Generation, 
     with open_tables(published_tables(generation)) as connection:
         folder = Path(connection.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
         folder.mkdir()  # as the first block that does not fit into memory makes it
-        with pytest.raises(QueryError, match="--allow-external.* writes files; as a name it is"):
+        with pytest.raises(QueryError, match=r"--allow-external.* writes files; as a name it is"):
             last_result(connection, statement.format(folder=folder))
         assert list(folder.iterdir()) == []
         assert last_result(connection, """SELECT 'copy' AS "copy" -- copy""").to_pydict() == {"copy": ["copy"]}

@@ -35,7 +35,7 @@ def test_errors_are_of_the_class_that_is_wanted(tmp_path: Path, error: type[Sett
 
 
 def test_a_column_that_is_named_twice_is_refused() -> None:
-    with pytest.raises(SettingsError, match="^a.csv:1: the column 'name' is there twice; the first line names"):
+    with pytest.raises(SettingsError, match=r"^a\.csv:1: the column 'name' is there twice; the first line names"):
         list(read_sheet("name,text, NAME \nA,x,B\n", "a.csv", ["name"], SettingsError))
     (row,) = read_sheet("name,,\nA,,\n", "a.csv", ["name"], SettingsError)  # as spreadsheets save empty columns
     assert row.cells["name"] == "A"
