@@ -16,7 +16,7 @@ OWN = "openai/maker/own?temperature=0.0&max_output_tokens=8192"
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     home = load_settings().home.absolute()
-    for words in (("costs",), ("gc",), ("snapshots",), ("cache",)):
+    for words in (("costs",), ("gc",), ("snapshots",), ("cache",), ("batch",), ("batch", "cancel", "x")):
         code, output, errors = command(capfd, monkeypatch, *words)
         assert (code, output) == (2, "")
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
