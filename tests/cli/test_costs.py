@@ -23,6 +23,7 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         assert not home.exists()
     home.mkdir()
     code, output, _ = command(capfd, monkeypatch, "costs")
+    assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
     ledger = Ledger(Home.of(load_settings()).ledger)
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
