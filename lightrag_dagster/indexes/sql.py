@@ -192,8 +192,7 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
 def _refuse_files(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     """Raise QueryError for a statement that writes files and may not; DuckDB counts where its words begin in bytes."""
     encoded = query.encode("utf-8", "surrogatepass")
-    words = (_TO_FILES.match(encoded, start) for start, _ in duckdb.tokenize(query))
-    found = next(filter(None, words), None)
+    found = next(filter(None, (_TO_FILES.match(encoded, start) for start, _ in duckdb.tokenize(query))), None)
     if found and not connection.sql("SELECT current_setting('enable_external_access')").fetchall()[0][0]:
         word = found[0].decode()
         raise QueryError(f'{_FOR_READING}: {word.upper()} writes files; as a name it is "{word}", in quotes')

@@ -171,7 +171,7 @@ class ExtractionSettings(Section):
 def _as_read(written: str) -> str:
     """Return a type as it is read in an answer, where `Medical Device` is `medicaldevice`."""
     if not (kind := normalise_type(written)):
-        raise ValueError(f"{written!r} is no type; write a word, such as person")
+        raise ValueError(f"{written!r} cannot be a type; write a word, such as person")
     return kind
 
 

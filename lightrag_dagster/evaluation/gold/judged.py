@@ -125,8 +125,8 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
     """Yield what a row says, under keys that are equal where the merge sees no difference."""
     name, other, kind = row["name"], row["other"], row["kind"]
     ends = [curation.joined.get(one, one) for one in map(entity_id, filter(None, (name, other)))]
-    kind_of_name = normalise_type(row["type"])
-    mapped = types.map.get(kind_of_name, kind_of_name)
+    read = normalise_type(row["type"])
+    mapped = types.map.get(read, read)
     given = mapped if not mapped or not types.allowed or mapped in types.allowed else "other"
     common = {"chunk": row["chunk"], "kind": kind, "type": given}
     if kind == "entity":
