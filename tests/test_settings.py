@@ -91,6 +91,8 @@ def test_settings_do_not_change() -> None:
         ),
         ("embedding:\n  dimensions: 0\n", ["setting embedding.dimensions"]),
         ("llm: [1, 2]\n", ["setting llm"]),
+        ("language: ''\n", ["setting language", "at least 1 character"]),
+        ("merging: {types: {map: {company: ' '}}}\n", ["setting merging.types.map.company: ' ' cannot be a type"]),
         ("home: [\n", ["lightrag.yaml is not valid YAML"]),
         ("\tbad", ["lightrag.yaml is not valid YAML"]),
         ("just text", ["lightrag.yaml"]),

@@ -6,7 +6,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli.gold import print_compared
-from lightrag_dagster.cli.plan import print_gate, print_plan
+from lightrag_dagster.cli.plan import gate_line, print_plan
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
 from lightrag_dagster.cli.terminal import console as terminal
@@ -51,8 +51,8 @@ def run_backfill(
     whole = (bool(states.outdated) and not names) or knowledge_base
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
+    plan.gate = gate_line(settings, plan)
     print_plan(told, plan)
-    print_gate(told, settings, plan)
     if not (names or everything or knowledge_base):
         outdated = ", ".join(sources + states.outdated)
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")

@@ -25,7 +25,7 @@ def list_batches(console: Console, *, every: bool) -> None:
         StoreError: the home is damaged.
     """
     settings = load_settings()
-    home = Home.of(settings)
+    home = Home.existing(settings)
     batches: list[Batch] = []
     if home.may_have_batches:
         if settings.llm.provider != "offline":
@@ -51,7 +51,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     if not every and not (names and all(names)):  # each name begins with an empty one
         raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch` shows them")
     settings = load_settings()
-    if not asyncio.run(_cancel(console, settings.llm, Home.of(settings), names, every=every)):
+    if not asyncio.run(_cancel(console, settings.llm, Home.existing(settings), names, every=every)):
         console.print("No batches are open.")
 
 

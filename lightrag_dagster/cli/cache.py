@@ -34,7 +34,7 @@ def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
         SettingsError: the time is not a number of days.
         StoreError: a store is damaged, or the disk refuses.
     """
-    found = re.fullmatch(r"(\d+)d?", unused_for)
+    found = re.fullmatch(r"(\d{1,6})d?", unused_for)
     if found is None:
         raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
     days, home = int(found[1]), Home.existing(load_settings())

@@ -39,12 +39,11 @@ def _show(
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base, display=shown)
     plan.warnings[:0] = [f"the run takes over this home: {one}" for one in lost]
+    plan.gate = gate_line(settings, plan) if backfill else None
     if as_json:
         print_json(plan.to_dict())
         return
     print_plan(console, plan)
-    if backfill:
-        print_gate(console, settings, plan)
     if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
         console.print("The offline rules ask no model, so that nothing is paid.")
     rows = [f"{number(one.outdated)} rows of {one.source}" for one in plan.sources if one.outdated]
@@ -85,21 +84,22 @@ def print_plan(console: Console, plan: Plan) -> None:
     for one in plan.sources:
         if one.problem:
             console.print(f"{one.source} would be withheld: {one.problem}")
+    if plan.gate:
+        console.print(plan.gate)
 
 
-def print_gate(console: Console, settings: Settings, plan: Plan) -> None:
-    """Print what the gate before a planned backfill asks and costs, if there is gold and something to ask."""
+def gate_line(settings: Settings, plan: Plan) -> str | None:
+    """Say what the gate before a planned backfill asks and costs; None without gold, or with nothing to ask."""
     new = {"extractions": sum(one.chunks_new for one in plan.sources)}
     for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
         table = of_pass("readings", name)
         new[table] = new.get(table, 0) + of.chunks_new
     if not settings.gold.folder or not any(new.values()):
-        return
+        return None
     situation = Situation.looking(settings)
     found = to_compare(situation, read_gold(settings.gold.folder))
     if found is None:
-        console.print(f"{TOO_FEW}.")
-        return
+        return f"{TOO_FEW}."
     of_plan = {one.source for one in plan.sources}
     planned, others = (
         to_ask(situation, {source: rows for source, rows in found.tables.items() if (source in of_plan) is inside})
@@ -107,12 +107,12 @@ def print_gate(console: Console, settings: Settings, plan: Plan) -> None:
     )
     asked = {table: min(new.get(table, 0), planned[table]) + others[table] for table in {*new, *others}}
     if not any(asked.values()):
-        return  # they are as today's recipe makes them
+        return None  # they are as today's recipe makes them
     steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in new if new[table]}
     cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step)
     when = "first" if settings.gold.gate else "first with --better-than-stored"
     rest = f"; {others.total():,} are of other sources, and come on top" if others.total() else " of that"
-    console.print(f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)}{rest}.")
+    return f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)}{rest}."
 
 
 def dollars(value: float) -> str:

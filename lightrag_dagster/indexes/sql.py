@@ -46,6 +46,13 @@ DuckDB does not count single values, such as a list of a billion numbers, rows o
 _BATCH = 2048
 _CHUNK = 65_536
 
+_FOR_READING = (
+    "the SQL cannot be run: it may only read the tables of the home; `lightrag-dagster sql --allow-external` also lets "
+    "it use files, the network, extensions and settings"
+)
+_TO_FILES = re.compile(rb"(?:attach|copy|export)\b", re.IGNORECASE)
+"""Words of statements that the guard would let write into the folder of temporary files, above its bound."""
+
 _IN_WORDS = re.compile(r"\b(?:BIGNUM|BIT|BLOB|INTERVAL|TIME(?! ZONE)|TIME_NS|TIMESTAMP_NS|UHUGEINT)\b")
 """Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
 
@@ -156,6 +163,7 @@ def results(
             raise QueryError("the SQL is empty")
         for statement in parsed:
             with run.explained():
+                _refuse_files(connection, statement.query)
                 relation = connection.sql(statement)
                 if relation is None or not _has_rows(statement):
                     continue
@@ -179,6 +187,15 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
     if found is None:
         raise QueryError("the SQL returns no rows; end it with a query, such as SELECT or FROM")
     return found
+
+
+def _refuse_files(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Raise QueryError for a statement that writes files and may not; DuckDB counts where its words begin in bytes."""
+    encoded = query.encode("utf-8", "surrogatepass")
+    found = next(filter(None, (_TO_FILES.match(encoded, start) for start, _ in duckdb.tokenize(query))), None)
+    if found and not connection.sql("SELECT current_setting('enable_external_access')").fetchall()[0][0]:
+        word = found[0].decode()
+        raise QueryError(f'{_FOR_READING}: {word.upper()} writes files; as a name it is "{word}", in quotes')
 
 
 def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -309,8 +326,5 @@ def _problem(error: Exception) -> str:
         words in problem for words in ("disabled by configuration", "disabled through configuration", "been locked")
     )
     if guarded:
-        return (
-            "the SQL cannot be run: it may only read the tables of the home; `lightrag-dagster sql --allow-external` "
-            f"also lets it use files, the network, extensions and settings: {problem}"
-        )
+        return f"{_FOR_READING}: {problem}"
     return f"the SQL cannot be run: {problem}"

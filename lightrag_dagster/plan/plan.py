@@ -50,7 +50,7 @@ class Plan:
 
     `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
     `unknown_prices` are models whose price is not known, so that their calls count as nothing. `warnings` are about
-    models, prompts and the length of chunks.
+    models, prompts and the length of chunks. `gate` says what gold passages cost before a backfill.
     """
 
     sources: list[SourcePlan]
@@ -59,6 +59,7 @@ class Plan:
     steps: dict[str, PlannedStep]
     sampled: bool = False
     warnings: list[str] = field(default_factory=list)
+    gate: str | None = None
 
     @property
     def total(self) -> Estimate:

@@ -108,7 +108,9 @@ class Settings(BaseSettings):
         "process, or on Ray on each GPU. The result is the same.",
     )
     dagster: DagsterSettings = DagsterSettings()
-    language: str = Field(default="English", description="Language of descriptions, keywords and summaries.")
+    language: str = Field(
+        default="English", min_length=1, description="Language of descriptions, keywords and summaries."
+    )
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     llm: LLMSettings = LLMSettings()

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.names import normalise_type
 
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
@@ -167,20 +168,25 @@ class ExtractionSettings(Section):
         return self.methods.get(composed(source), self.method)
 
 
+def _as_read(written: str) -> str:
+    """Return a type as it is read in an answer, where `Medical Device` is `medicaldevice`."""
+    if not (kind := normalise_type(written)):
+        raise ValueError(f"{written!r} cannot be a type; write a word, such as person")
+    return kind
+
+
+TypeName = Annotated[str, AfterValidator(_as_read)]
+
+
 class TypeSettings(Section):
     """The types of entities, applied to those that a model or rules gave; changing them asks no model again."""
 
-    allowed: tuple[str, ...] = Field(
+    allowed: tuple[TypeName, ...] = Field(
         default=(), description="The types that an entity may have; any other becomes `other`. Empty: all."
     )
-    map: dict[str, str] = Field(default={}, description="Types that stand for another, like `company: organization`.")
-
-    @field_validator("allowed", "map", mode="after")
-    @classmethod
-    def _lower(cls, types: tuple[str, ...] | dict[str, str]) -> tuple[str, ...] | dict[str, str]:
-        if isinstance(types, dict):
-            return {one.lower(): other.lower() for one, other in types.items()}
-        return tuple(one.lower() for one in types)
+    map: dict[TypeName, TypeName] = Field(
+        default={}, description="Types that stand for another, like `company: organization`."
+    )
 
 
 class MergingSettings(Section):

@@ -16,13 +16,14 @@ OWN = "openai/maker/own?temperature=0.0&max_output_tokens=8192"
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     home = load_settings().home.absolute()
-    for words in (("costs",), ("gc",), ("snapshots",), ("cache",)):
+    for words in (("costs",), ("gc",), ("snapshots",), ("cache",), ("batch",), ("batch", "cancel", "x")):
         code, output, errors = command(capfd, monkeypatch, *words)
         assert (code, output) == (2, "")
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
         assert not home.exists()
     home.mkdir()
     code, output, _ = command(capfd, monkeypatch, "costs")
+    assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
     ledger = Ledger(Home.of(load_settings()).ledger)
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))

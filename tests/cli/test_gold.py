@@ -145,6 +145,7 @@ def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopba
         r"Up to 20 gold passages are asked about first with --better-than-stored, for \$(\S+) of that\.", output
     )
     assert found, output
+    assert found[0] == json.loads(run("plan", "--backfill", "--json", LLM__MODEL="bad")[1])["gate"]
     assert "asked about" not in run("plan", "--backfill")[1]
     assert "asked about first, for" in run("plan", "--backfill", LLM__MODEL="bad", GOLD__GATE="true")[1]
     code, _, _ = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad", GOLD__GATE="false")

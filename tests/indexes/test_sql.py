@@ -113,6 +113,26 @@ def test_no_statement_reaches_anything_else(generation: Generation, outside: Pat
     assert table.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY (SELECT 1) TO '{folder}/x.csv'",
+        "SELECT 'é'; WITH x AS (/* é */ copy (SELECT 1 AS a) TO '{folder}/x.csv') FROM x",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/x.csv'",
+        "EXPORT DATABASE '{folder}'",
+        "ATTACH '{folder}/x.duckdb'",
+    ],
+)
+def test_no_statement_writes_beside_the_temporary_files(generation: Generation, statement: str) -> None:
+    with open_tables(published_tables(generation)) as connection:
+        folder = Path(connection.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
+        folder.mkdir()  # as the first block that does not fit into memory makes it
+        with pytest.raises(QueryError, match=r"--allow-external.* writes files; as a name it is"):
+            last_result(connection, statement.format(folder=folder))
+        assert list(folder.iterdir()) == []
+        assert last_result(connection, """SELECT 'copy' AS "copy" -- copy""").to_pydict() == {"copy": ["copy"]}
+
+
 def test_a_refusal_names_the_option(generation: Generation, outside: Path) -> None:
     with pytest.raises(QueryError, match="--allow-external"):
         ask(generation, f"FROM read_text('{outside}')")

@@ -68,9 +68,10 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
     try:
         columns = [column.strip().lower() for column in rows.fieldnames or ()]
         rows.fieldnames = columns
-        if missing := [column for column in required if column not in columns]:
-            said = f"there is no column {missing[0]!r}; the first line names the columns"
-            raise error(f"{name}:{1 + bool(told)}: {said}")
+        missing = [f"there is no column {column!r}" for column in required if column not in columns]
+        twice = [f"the column {column!r} is there twice" for column in columns if column and columns.count(column) > 1]
+        if missing or twice:
+            raise error(f"{name}:{1 + bool(told)}: {[*missing, *twice][0]}; the first line names the columns")
         for row in rows:
             cells = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
             line = bool(told) + rows.line_num - sum(value.count("\n") for value in cells.values())

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
+from lightrag_dagster.core.text.names import normalise_type
 from lightrag_dagster.curation.rules import Curation
 from lightrag_dagster.evaluation.gold.rows import Gold
 from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
@@ -124,7 +125,8 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
     """Yield what a row says, under keys that are equal where the merge sees no difference."""
     name, other, kind = row["name"], row["other"], row["kind"]
     ends = [curation.joined.get(one, one) for one in map(entity_id, filter(None, (name, other)))]
-    mapped = types.map.get(row["type"].lower(), row["type"].lower())
+    read = normalise_type(row["type"])
+    mapped = types.map.get(read, read)
     given = mapped if not mapped or not types.allowed or mapped in types.allowed else "other"
     common = {"chunk": row["chunk"], "kind": kind, "type": given}
     if kind == "entity":

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.arguments import shown, text
@@ -130,6 +131,7 @@ def _with_id(graph: Adjacency, asked: str) -> int | None:
 
 
 def _checked(name: object, argument: str) -> str:
+    """Return a name as it is read in an answer, where no other spelling reaches those of documents."""
     asked = text(name, argument).strip()
     if not asked:
         raise QueryError(f"{argument} is empty; give the name of an entity, or a part of it")
@@ -138,7 +140,7 @@ def _checked(name: object, argument: str) -> str:
             f"{argument} has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up; "
             "shorten it"
         )
-    return asked
+    return normalise_name(asked) or asked
 
 
 def _unclear(asked: str, best: list[Match], found: int) -> QueryError:

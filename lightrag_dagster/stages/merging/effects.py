@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.text.names import normalise_type
 from lightrag_dagster.curation.rules import Curation
 from lightrag_dagster.settings.sections import TypeSettings
 from lightrag_dagster.storage.files.atomic import read_parquet
@@ -23,7 +24,7 @@ def effect_of(curation: Curation, decided: "Decided", merged: "Merged", types: T
     given = Counter[str]()
     for path in merged.entity_evidence if types != TypeSettings() else ():
         for one in read_parquet(path, ["type"])["type"].value_counts().to_pylist():
-            given[one["values"].lower()] += one["counts"]
+            given[normalise_type(one["values"])] += one["counts"]
     mapped = {one: types.map.get(one, one) for one in given}
     return CurationRecord(
         written=[WrittenRecord(**asdict(one)) for one in curation.written],

@@ -34,6 +34,13 @@ def test_errors_are_of_the_class_that_is_wanted(tmp_path: Path, error: type[Sett
         list(read_sheet("", "a.csv", ["name"], error))
 
 
+def test_a_column_that_is_named_twice_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"^a\.csv:1: the column 'name' is there twice; the first line names"):
+        list(read_sheet("name,text, NAME \nA,x,B\n", "a.csv", ["name"], SettingsError))
+    (row,) = read_sheet("name,,\nA,,\n", "a.csv", ["name"], SettingsError)  # as spreadsheets save empty columns
+    assert row.cells["name"] == "A"
+
+
 def test_line_ends_are_those_of_python() -> None:
     (row,) = read_sheet('a,b\n"1\n2",3\n', "a.csv", [], SettingsError)
     assert row.cells == {"a": "1\n2", "b": "3"}

@@ -94,12 +94,12 @@ def test_names_are_one_by_decisions() -> None:
 
 
 def test_types_are_those_of_the_merge() -> None:
-    types = TypeSettings(map={"Firm": "Company"}, allowed=("company", "person"))
-    said = gold(("entity", "Acme", "", "COMPANY"), ("entity", "Oslo", "", "town"))
+    types = TypeSettings(map={"Firm": "Limited Company"}, allowed=("limited company", "person"))
+    said = gold(("entity", "Acme", "", "LIMITED Company"), ("entity", "Oslo", "", "town"))
     assert outcomes(said, extracted([("Acme", "firm"), ("Oslo", "village")]), types=types) == {
         ("entity", "Acme"): "right",
         ("entity", "Oslo"): "right",
-        ("type", "Acme: company"): "right",
+        ("type", "Acme: limitedcompany"): "right",
         ("type", "Oslo: other"): "right",
     }
     assert outcomes(said, extracted([("Oslo", "village")]))["type", "Oslo: village"] == "wrong"

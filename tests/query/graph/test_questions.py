@@ -36,7 +36,8 @@ OFFICE = Filters(sources="office")
 def knowledge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = tmp_path_factory.mktemp("graph")
     settings = load_settings(home=folder / "home", sources=folder / "sources")
-    take(settings, [Decision(action="merge", names=("Jonas Feld", "Grey Owl"), into="Jonas Feld")])
+    merged = Decision(action="merge", names=("Jonas Feld", "Grey Owl"), into="Jonas Feld")
+    take(settings, [merged, Decision(action="rename", names=("Inga Holm",), into="佐藤健")])
     publish_sources(settings, SOURCES)
     with KnowledgeBase.open(settings=settings) as opened:
         yield opened
@@ -49,6 +50,9 @@ def knowledge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBas
         ("  halden  WEIR ", "exact", "Halden Weir"),
         ("malmo", "exact", "Malmö"),
         ("ＭＡＬＭÖ", "exact", "Malmö"),
+        ("**Halden Weir**", "exact", "Halden Weir"),
+        ("&quot;Halden\u200b Weir&quot;", "exact", "Halden Weir"),
+        ("佐藤 健", "exact", "佐藤健"),
         ("grey owl", "alias", "Jonas Feld"),
         ("Halden W", "prefix", "Halden Weir"),
         ("weir", "word", "Halden Weir"),
