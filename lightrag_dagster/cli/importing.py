@@ -20,6 +20,7 @@ from lightrag_dagster.imports import (
     read_graphrag,
     read_lightrag,
     read_table,
+    require_plain,
     take_new,
 )
 from lightrag_dagster.plan.overlay import as_todays
@@ -68,13 +69,15 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """Take the rows of a table as decisions, import its chunks, and make its facts the rows of a source; print all.
 
     Raises:
-        SourceError: the file cannot be read, or the source cannot be a folder of this name.
-        DecisionError: a row is neither a decision nor a fact, or contradicts others; then nothing is taken.
+        SourceError: the file cannot be read, or the source cannot be a folder of this name; then nothing is taken.
+        DecisionError: a row is neither a decision nor a fact, or contradicts others; nor then.
         LightRAGError: as `import_base`.
     """
     settings = load_settings()
     reason = f"import table {file.name} --source {options.source}"
     base, decisions, (lines, stated) = read_table(file, signed() | {"reason": reason})
+    if base:
+        require_plain(settings, options.source)
     new, numbers = take_new(settings, decisions, dry_run=options.dry_run)
     facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
     if lines:
@@ -98,7 +101,11 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
 def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
     """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
     file, text = Path(str(named["uri"])), "\n".join([*lines, ""])
-    others = ", in place of those in it" if file.exists() and file.read_text(encoding="utf-8") != text else ""
+    others = (
+        ", in place of those in it"
+        if file.exists() and file.read_text(encoding="utf-8", errors="replace") != text
+        else ""
+    )
     if not options.dry_run:
         write_text(file, text)
     if not options.as_json:

@@ -1,9 +1,18 @@
 """Room with a door: what another system has stored becomes a plain source. Others use the names here alone."""
 
 from lightrag_dagster.imports.graphrag import read_graphrag
-from lightrag_dagster.imports.importing import Imported, import_base
+from lightrag_dagster.imports.importing import Imported, import_base, require_plain
 from lightrag_dagster.imports.lightrag import read_lightrag
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.imports.table import read_table, take_new
 
-__all__ = ["Imported", "StoredBase", "import_base", "read_graphrag", "read_lightrag", "read_table", "take_new"]
+__all__ = [
+    "Imported",
+    "StoredBase",
+    "import_base",
+    "read_graphrag",
+    "read_lightrag",
+    "read_table",
+    "require_plain",
+    "take_new",
+]

@@ -43,7 +43,7 @@ def read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> StoredGr
                         found.silent.add(name)
                 if kind in ("node", "edge"):
                     one.clear()
-    except (OSError, ValueError, ElementTree.ParseError) as error:
+    except (LookupError, OSError, ValueError, ElementTree.ParseError) as error:
         stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
         return None
     return found

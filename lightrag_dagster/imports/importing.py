@@ -57,7 +57,7 @@ def import_base(
         StoreError: the home is damaged, or the disk refuses.
         BuilderLockedError: another process builds.
     """
-    _require_plain(settings, source)
+    require_plain(settings, source)
     if same_embedder and settings.embedding.provider == "offline":
         raise SettingsError("embedding.provider is offline, whose rules made none of these vectors; set the embedder")
     if dry_run:
@@ -117,7 +117,7 @@ def _take_claims(source: str, tables: SourceTables, recipes: Recipes, base: Stor
     take_answers(source, tables, recipes, base, Reading(one))
 
 
-def _require_plain(settings: Settings, source: str) -> None:
+def require_plain(settings: Settings, source: str) -> None:
     """Check that a source is a folder among the sources, or can become one; raises SourceError."""
     folder = settings.sources / source
     if reason := why_misnamed(Source(source, LocalFolder(folder))):

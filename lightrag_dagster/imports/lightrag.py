@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,9 @@ _EXTRACT = ":extract:"
 """A part of the key of an answer about a chunk."""
 
 _MARK = "{{LRdoc}}"
-_FRAME = re.compile(r"-Real Data-.*?Text:(?:\n(.*?)\n|\\n(.*?)\\n)#{22}", re.DOTALL)
+_RULE = "#" * 22
+"""The line below the text in a prompt of 1.3."""
+
 _CHARACTERS_A_BYTE = 4  # of JSON, for a row with its other fields
 
 
@@ -122,9 +123,13 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
 
 def _text_asked(prompt: str) -> str:
     """Return the text that a prompt of LightRAG 1.3 asks about; one that asks for more has it in its conversation."""
-    found = _FRAME.search(prompt)
+    real = prompt.partition("-Real Data-")[2]
+    text, end, _ = real.partition("Text:\n")[2].partition(f"\n{_RULE}")
+    if end:
+        return text
     try:
-        return str(found[1] or json.loads(f'"{found[2]}"', strict=False)) if found else ""
+        text = real.partition("Text:\\n")[2].partition(f"\\n{_RULE}")[0]
+        return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return ""
 

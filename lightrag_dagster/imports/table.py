@@ -4,6 +4,7 @@ Facts become the rows of a source, whose columns state them.
 """
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,16 @@ def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
             raise DecisionError(
                 f"{place} has a list or an object as `{column}`; give it a text, or to `keywords` and `aliases` texts"
             )
-        if value not in (None, "", [], {}) and value == value:  # not a number that is missing
-            found[name] = str(value).lower() if isinstance(value, bool) else value
+        if value not in (None, "", [], {}) and not (isinstance(value, float) and not math.isfinite(value)):
+            found[name] = str(value).lower() if isinstance(value, bool) else _valid(value)
     return found
+
+
+def _valid(value: Any) -> Any:
+    """Return a text, or a list of some, without what is no text in UTF-8; other values as they are."""
+    if isinstance(value, list):
+        return [*map(_valid, value)]
+    return valid(value) if isinstance(value, str) else value
 
 
 def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[Placed]:
@@ -185,7 +193,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
 
 
 def _content(chunk: Row) -> str:
-    return valid(str(chunk.get("content", "")))
+    return str(chunk.get("content", ""))
 
 
 def _fields(row: Row, kind: str, place: str) -> list[str]:

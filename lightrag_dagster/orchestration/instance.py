@@ -51,7 +51,8 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
+        other = ", or take a path without %" if "%" in str(folder) else ""
         raise StoreError(
-            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, or "
-            "take a path without %, and run again"
+            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder "
+            f"writable{other}, and run again"
         ) from error

@@ -88,7 +88,7 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     if of_passage:
         return {"chunk_id": asked.id, "content": content, "citations": [lean(row | {"content": None}) for row in rows]}
     start, end = _bounds(rows[0]["pages"], len(content), asked)
-    stop = min(end, start + _MOST)
+    start, stop = min(start, end), min(end, start + _MOST)
     told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})
     told |= {"characters": len(content), "char_start": start, "char_end": stop, "content": content[start:stop]}
     return told | _rest(stop, end)

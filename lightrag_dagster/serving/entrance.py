@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.limits import ServiceLimits
 from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.serving.service import Service
 
@@ -51,7 +52,7 @@ class Entrance:
                 raise HTTPException(404, f"this path is not here; there are {', '.join(self._paths)}")
             scope.setdefault("state", {})["caller"] = caller
             scope["app"] = self  # by which routes of Starlette know that errors are answered here
-            await _until_gone(self._app, scope, receive, noting, self._service.limits.body_bytes)
+            await _until_gone(self._app, scope, receive, noting, self._service.limits)
         except ClientDisconnect:
             pass
         except Exception as error:
@@ -70,7 +71,7 @@ def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
     """Return who asks, by X-API-Key or Authorization; raises HTTPException."""
     if service.tokens is None:
         name = headers.get("host", "localhost")
-        if (name.rsplit(":", 1)[0] if "]" not in name else "::1") not in LOCAL:
+        if (name.rsplit(":", 1)[0] if not name.endswith("]") else name).strip("[]") not in LOCAL:
             raise HTTPException(421, "without tokens this service answers under the name localhost alone")
         return service.anyone
     kind, _, bearer = headers.get("authorization", "").partition(" ")
@@ -84,13 +85,16 @@ def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
     return caller or Caller(name="unknown")
 
 
-async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, limits: ServiceLimits) -> None:
     """Run an app with the whole body of its request, and end it when the client leaves; raises HTTPException."""
     body = bytearray()
-    async for part in Request(scope, receive).stream():
-        body += part
-        if len(body) > most:
-            raise HTTPException(413, f"the body of a request has at most {most:,} bytes")
+    with anyio.move_on_after(limits.seconds) as arriving:
+        async for part in Request(scope, receive).stream():
+            body += part
+            if len(body) > limits.body_bytes:
+                raise HTTPException(413, f"the body of a request has at most {limits.body_bytes:,} bytes")
+    if arriving.cancelled_caught:
+        raise HTTPException(408, f"the body of this request did not come within {limits.seconds:g} s; send it again")
     unread = [bytes(body)]
 
     async def replay() -> Message:

@@ -59,7 +59,7 @@ class ReadRequest(BaseModel, extra="forbid"):
     )
     page: int | None = Field(None, ge=1, description="First page, of a document that has pages.")
     last_page: int | None = Field(None, ge=1, description="Last page; the first one unless given. Alone: from page 1.")
-    start: int = Field(0, ge=0, description="First character; of a list, the documents to pass over.")
+    start: int = Field(0, ge=0, lt=1 << 31, description="First character; of a list, the documents to pass over.")
 
 
 class EntityRequest(Narrowed):

@@ -28,7 +28,11 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
         raise SettingsError(f"at {host} anyone could ask; give --tokens, or listen at 127.0.0.1")
     _log_to_standard_error()
     app, quiet = app_of(service, only_mcp=only_mcp), {"access_log": False, "log_level": "warning"}
-    uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)  # type: ignore[arg-type]
+    try:
+        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)  # type: ignore[arg-type]
+    except SystemExit as error:
+        where = f"{host}:{port}"
+        raise SettingsError(f"nothing can listen at {where}, as the line above says; name another --port") from error
 
 
 def speak(service: Service) -> None:

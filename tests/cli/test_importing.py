@@ -132,6 +132,7 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     assert "import table names.csv" in command(capfd, monkeypatch, "curate", "--json")[1]
     graph = tmp_path / "graph.json"
     graph.write_text(json.dumps(test_table.GRAPH))
+    assert command(capfd, monkeypatch, "import", "table", str(graph), "--source", "../lamps")[:2] == (2, "")
     code, said, _ = command(capfd, monkeypatch, "import", "table", str(graph), "--source", "lamps", "--json")
     facts = json.loads(said)
     assert (code, facts["decisions"], facts["decisions_before"]) == (0, 1, 0)
@@ -158,6 +159,7 @@ def test_facts_of_a_table_are_written_with_the_settings_that_read_them(
     assert (said["facts"], said["named_sources"]) == (6, yaml.safe_load(settings)["named_sources"])
     Path("leases.csv").write_text("subject,relation,value\nQuay 4,rent,5\n")
     others = "to leases.facts.jsonl, in place of those in it: 1."
+    Path("leases.facts.jsonl").write_bytes(b"\xff")
     for way in (("--dry-run",), ()):
         assert others in command(capfd, monkeypatch, *arguments, *way)[1]
     assert others not in command(capfd, monkeypatch, *arguments)[1]

@@ -89,6 +89,14 @@ def test_answers_that_no_chunk_lists_are_taken_if_they_fit(
     assert read(tmp_path).answers == ({key_of(FLOOD): answers} if answers else {})
 
 
+def test_a_prompt_that_repeats_itself_is_read_in_no_time(tmp_path: Path) -> None:
+    prompt = "-Real Data-" * 20_000 + "Text:\n" * 20_000
+    rows: dict[str, Any] = {"a": {"return": "entity", "cache_type": "extract", "original_prompt": prompt}}
+    chunks: dict[str, Any] = {"chunk": {"content": FLOOD}}
+    stores = {"full_docs": {}, "text_chunks": chunks, "llm_response_cache": rows}
+    assert read(write_json(tmp_path, stores)).answers == {}
+
+
 def test_old_documents_have_the_paths_of_their_states(tmp_path: Path) -> None:
     stores = rows_of({"a.txt": "One.", "b.txt": "Two.", "c.txt": "Three.", "unknown_source": "Four."}, {})
     third = [row.pop("file_path") and row for row in stores["full_docs"].values()][2]
@@ -250,6 +258,7 @@ GROWING = "".join(f"<!ENTITY a{at} '{f'&a{at - 1};' * 20}'>" for at in range(1, 
         f"<!DOCTYPE graphml [<!ENTITY a0 '{'x' * 5000}'>{GROWING}]><graphml><node id='a'>&a9;</node></graphml>",
         "<!DOCTYPE graphml [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><graphml><node id='a'>&a;</node></graphml>",
         "<graphml><node id='a'>",
+        "<?xml version='1.0' encoding='foo'?><graphml/>",
         "",
     ],
 )

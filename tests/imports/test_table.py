@@ -176,6 +176,23 @@ def test_a_row_without_a_name_is_told_what_it_needs(tmp_path: Path) -> None:
         read_table(written(tmp_path / "a.jsonl", [{"name": "A"}, {"title": "B"}]), SIGNED)
 
 
+def test_what_is_no_text_in_utf_8_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    rows = [{"entity_name": "Anna\ud800", "description": "\ud800", "source_id": "1"}]
+    file.write_text(json.dumps({"chunks": [{"content": "Anna met x\ud800", "source_id": "1"}], "entities": rows}))
+    base, _, _ = read_table(file, SIGNED)
+    assert base
+    [[answer]] = base.answers.values()
+    assert "Anna" in answer.encode().decode()
+
+
+def test_a_number_without_bounds_is_no_value(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text('{"subject": "Anna", "relation": "height", "value": Infinity}\n')
+    with pytest.raises(DecisionError, match="row 1 has a subject"):
+        read_table(file, SIGNED)
+
+
 def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_path: Path) -> None:
     rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
     _, decisions, _ = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)

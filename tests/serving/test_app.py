@@ -184,6 +184,23 @@ def test_a_body_in_many_parts_is_not_measured_again_with_each(tmp_path: Path) ->
     assert _Counted.asked < 10_000
 
 
+def test_a_body_that_does_not_come_is_refused(tmp_path: Path) -> None:
+    service, sent = service_of(tmp_path / "home", limits={"seconds": 0.05}), list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        await app_of(service)({"type": "http", "path": "/health", "method": "POST", "headers": []}, receive, send)
+
+    asyncio.run(ask())
+    assert sent[0]["status"] == 408
+
+
 def test_a_home_without_a_snapshot_is_not_ready(tmp_path: Path) -> None:
     with listening(service_of(tmp_path / "home")) as client:
         assert client.get("/ready").status_code == 503

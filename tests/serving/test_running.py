@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -20,6 +21,11 @@ from tests.serving.doors import KEYS, service_of, until
 def test_a_service_for_others_needs_tokens(published_home: Path) -> None:
     with pytest.raises(SettingsError, match=r"at 0\.0\.0\.0 anyone could ask; give --tokens"):
         listen(service_of(published_home), "0.0.0.0", 0)
+
+
+def test_a_port_that_is_taken_is_one_line(published_home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SettingsError, match="name another --port"):
+        listen(service_of(published_home), "127.0.0.1", taken.getsockname()[1])
 
 
 @pytest.mark.long

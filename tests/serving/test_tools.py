@@ -81,6 +81,7 @@ def test_a_result_has_its_places_and_says_that_texts_are_data(published_home: Pa
             "answer", {"query": "Who repaired the sensor?", "mode": "bm25"}, "references", None, marks=pytest.mark.long
         ),
         pytest.param("read", {"id": "office/bergen/notes.txt", "start": 7}, "char_start", 7, marks=pytest.mark.long),
+        pytest.param("read", {"id": "archive/shared.md", "start": 10**9}, "content", "", marks=pytest.mark.long),
     ],
 )
 def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any], key: str, value: object) -> None:
@@ -94,6 +95,7 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
         ("search", {"query": "a"}, "the question 'a' is too short"),
         ("search", {"query": "abc", "mode": "fuzzy"}, "mode: Input should be 'fusion'"),
         ("search", {"question": "abc"}, "query: Field required"),
+        ("read", {"id": "office", "start": 1 << 63}, "start: Input should be less than"),
         ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
         pytest.param(
             "read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"', marks=pytest.mark.long

@@ -14,7 +14,7 @@ from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, currencies
 _NEAR = 60
 """Characters before and behind a value that are looked at."""
 
-_DIGITS = r"(?:(?<![\d.,])\d{1,3}(?:[ \xa0\u202f’']\d{3})+(?!\d)|\d+)(?:[.,]\d+)*"
+_DIGITS = r"(?:(?<![\d.,])\d{1,3}(?:[ \xa0\u202f’']\d{3})+(?!\d)|\d+)(?:[.,]\d+)*(?:e[-+]?\d{1,2}(?!\w))?"
 _NUMBER = (
     rf"{_DIGITS}(?:(?:[^\S\n]?[/⁄×x*·^][^\S\n]?|:|[兆億亿万萬]){_DIGITS}|[\s-]\d{{1,2}}[/⁄]\d{{1,2}}(?![\d/])"
     rf"|[^\S\n]?(?:ft|feet|lbs?|h|hours?)\s(?=\d+\s?(?:in|inch\w*|oz|min\w*)(?!\w)){_DIGITS}|[\s-]?[¼-¾⅐-⅞])*"
