@@ -20,30 +20,30 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2319,  # tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
-    "cli": 3952,  # three causes for `status --check`; gold, JSON has what text says; restored homes; warnings of models
-    "core": 1621,  # sheets of people, which decisions read alone before; keys of front matter; references to characters
+    "cli": 3959,  # three causes for `status --check`; gold, also gone; JSON has what text says; restored homes; Ctrl-C
+    "core": 1621,  # sheets of people, their columns; keys of front matter; characters; what free models share
     "curation.desk": 780,
-    "curation.rules": 675,  # decisions in scopes; decisions on one line
+    "curation.rules": 675,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 201,
-    "evaluation": 1459,  # gold, the gate; one limit for all of a trial
+    "evaluation": 1459,  # gold, the gate; one limit for all of a trial; gold that is gone, MRR in the verdict
     "exports": 371,  # OKF
-    "imports": 860,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
-    "indexes": 2302,  # SQL in processes, checks of files; views on a full disk; views for one connection
+    "imports": 878,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
+    "indexes": 2302,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
     "models": 2399,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
-    "orchestration": 1005,  # scopes; namespaces of any folder; runs that hang
+    "orchestration": 1006,  # scopes; namespaces of any folder, with one home; runs that hang; repairs noted
     "pipeline": 3263,  # scopes and what they replaced, kept rows; copies that end early; retries by batch
-    "plan": 844,
+    "plan": 844,  # summaries of names that stand everywhere; scopes that show nothing
     "purge": 432,  # scopes; unfinished backfills
-    "query": 4288,  # time limits, follow, SQL in processes; spellings of relations, followed walls
-    "readers": 8574,  # notebooks, packed attachments; encodings told by words; fields; turned pages, directions
-    "report": 809,  # numbers of facts, contradictions
+    "query": 4295,  # time limits, follow, SQL in processes; spellings of names, followed walls; rules that answer
+    "readers": 8574,  # notebooks, packed attachments; encodings, those of DOS; fields; directions; numbers of items
+    "report": 809,  # numbers of facts, contradictions; checks of large files
     "resources": 89,  # facts of the resource
-    "serving": 875,  # a priced stream is complete before its first line; clients that do not read
-    "settings": 1088,  # scopes, access; empty paths
-    "spending": 554,  # stores that are gone; batches over midnight; prices that are not known; days of services
-    "stages": 5998,  # kept rows of the merge; numbers in doubt or cut short, or of a currency with a scale
+    "serving": 883,  # a priced stream is complete before its first line; clients that do not read or send
+    "settings": 1088,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
+    "spending": 554,  # stores that are gone; batches over midnight; unknown prices; empty databases
+    "stages": 6005,  # kept rows of the merge; numbers in doubt or cut short; exact numbers; servers that are down
     "storage": 4193,  # scopes, checks of files; what cannot be read is not damaged; what no run makes again
     "testing": 226,
     "the package itself": 658,  # files that cannot be read
@@ -54,9 +54,9 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_717,  # bills of attempts; scopes; what needs a person; amounts
-    "files": 680,  # core/attempts, claims, known names; full stops
-    "settings": 149,  # facts of columns
+    "lines of code outside the rooms behind doors": 38_739,  # bills; scopes; amounts; what a plan missed
+    "files": 680,  # known names; full stops; inputs of a merge; numbers of items
+    "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,
     "private imports of Dagster": 7,  # which materialisation a check is of
     "imports in functions": 221,  # graphs made again, addresses; what a lost store cost; cancelled batches

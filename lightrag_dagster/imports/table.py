@@ -95,7 +95,7 @@ def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
 
 
 def _valid(value: Any) -> Any:
-    """Return a text, or a list of some, without what is no text in UTF-8; other values as they are."""
+    """Return a text, or a list of some, without what UTF-8 cannot write; other values as they are."""
     if isinstance(value, list):
         return [*map(_valid, value)]
     return valid(value) if isinstance(value, str) else value

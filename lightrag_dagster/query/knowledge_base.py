@@ -34,6 +34,11 @@ from lightrag_dagster.storage.manifests import Manifest
 CUT_OFF = "the answer is cut off; raise llm.max_output_tokens"
 """The note beside an answer that was cut off."""
 
+_BY_RULES = (
+    "rules answered, since no model is set here (llm.provider), though one made the vectors; give the settings of "
+    "the base"
+)
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -275,7 +280,9 @@ class KnowledgeBase(TableQuestions):
         notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         cut = [CUT_OFF] if response and response.finish_reason == "length" else []
-        retrieval = replace(retrieval, steps=(*retrieval.steps, step), notes=(*retrieval.notes, *cut))
+        offline = self.settings.llm.of("answer").provider == "offline"
+        ruled = [_BY_RULES] if offline and self._opened.is_paid else []
+        retrieval = replace(retrieval, steps=(*retrieval.steps, step), notes=(*retrieval.notes, *cut, *ruled))
         return Answer(
             found.text, retrieval.references, retrieval, retrieval.snapshot_id, found.cited, found.invalid_citations
         )

@@ -43,6 +43,7 @@ class Opened:
         self._process = os.getpid()
         self._closed = False
         self.prompts = load_prompts(settings.prompts, settings.language)
+        self.is_paid = snapshot.manifest.vectors.provider not in ("offline", "local")
         self.models = Models(settings, snapshot.manifest.vectors, account)
         self.retriever = Retriever(snapshot, settings, self.models, self.prompts)
         self._cypher: dict[Path, CypherReader] = {}

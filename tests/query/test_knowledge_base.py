@@ -487,6 +487,13 @@ def test_where_money_cannot_be_counted_none_is_spent(home: Path, loopback: Loopb
     assert not loopback.requests
 
 
+def test_rules_that_answer_about_the_base_of_a_model_are_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with KnowledgeBase.open(home) as opened:
+        assert opened.query(STATION).retrieval.notes == ()
+        monkeypatch.setattr(opened._opened, "is_paid", True)
+        assert opened.query(STATION).retrieval.notes[0].startswith("rules answered, since no model is set here")
+
+
 def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
     loopback.chat = lambda body: "Jonas Feld did. [1]"
     first = elsewhere.query(STATION, keywords=KEYWORDS)

@@ -158,6 +158,7 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("It weighs 5 tonnes to 7 tonnes.", one) for one in ("5 tonnes", "7 tonnes")),
         *(("Es kostet 5 Mio. bis 7 Mio. EUR.", one) for one in ("5 Mio.", "7 Mio. EUR")),
         *(("It costs 10-12 EUR.", one) for one in ("10", "12 EUR")),
+        ("It has 1e5 cells.", "1"),
         *(("It costs 10 EUR – 12 EUR.", one) for one in ("10 EUR", "12 EUR")),
         *(("It costs $10 - $12.", one) for one in ("$10", "$12")),
         *(("It costs €10–€12.", one) for one in ("€10", "€12")),

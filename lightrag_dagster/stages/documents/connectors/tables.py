@@ -196,6 +196,9 @@ class SQLQuery:
         except (ArgumentError, ImportError, ValueError) as error:
             reason = one_line(error) if isinstance(error, ImportError) else "it is not a URL of SQLAlchemy"
             raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
+        file = engine.url.database if engine.dialect.name == "sqlite" else None
+        if file and file != ":memory:" and not file.startswith("file:") and not Path(file).exists():
+            raise FileNotFoundError(errno.ENOENT, f"there is no file {file}")  # which SQLite would make
         password = engine.url.password
         query, values = _bound(self.query, self.values, ":")
         if part and part.value is not None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 from urllib.parse import quote, unquote
 
@@ -36,8 +36,8 @@ class Web(ByURI):
     """The files of some names below a URL; a web server has no listing.
 
     Redirects are followed on its own host, and to hosts that are named (`Hosts`). Requests that fail for a passing
-    reason are repeated. If all names are `required`, one that is missing or does not come is an error. All places of a
-    host share connections.
+    reason are repeated; a server that answers none of them cannot be listed. If all names are `required`, one that is
+    missing or does not come is an error. All places of a host share connections.
     """
 
     names: tuple[str, ...]
@@ -50,12 +50,14 @@ class Web(ByURI):
         """See `Origin.files`."""
         visible = (name for name in self.names if not any(part.startswith(".") for part in name.split("/")))
         wanted = [name for name in visible if self.patterns.match(name)]
-        missing = list[str]()
-        for name, listed in map_in_time(self._listed, wanted, self.at_once):
+        missing, unreached = list[str](), list[OSError]()
+        for name, listed in map_in_time(partial(self._listed, unreached), wanted, self.at_once):
             if listed:
                 yield listed
             elif not name.endswith(SIDECAR_SUFFIX):
                 missing.append(name)
+        if unreached and len(unreached) == len(wanted):
+            raise OSError(unreached[0].errno, f"{self.uri}: {unreached[0].strerror}")
         if missing:
             warn_once(f"{self.uri}: {len(missing)} of its files in include, such as {min(missing)}, are not there")
 
@@ -63,8 +65,11 @@ class Web(ByURI):
         """See `Origin.read`."""
         return self._repeated(lambda: self._first(listed.place, most))
 
-    def _listed(self, name: str) -> ListedFile | None:
-        """Return a file, or None if there is none; a file with few headers is checked by reading it."""
+    def _listed(self, unreached: list[OSError], name: str) -> ListedFile | None:
+        """Return a file, or None if there is none; a file with few headers is checked by reading it.
+
+        A request that fails for a passing reason is added to `unreached`.
+        """
         size, modified, e_tag, now = None, EPOCH, None, EPOCH
         try:
             headers = self._repeated(lambda: self._headers(name))
@@ -73,8 +78,10 @@ class Web(ByURI):
                 raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{name} is not there") from error
             return None
         except OSError as error:  # the error of reading it will be the reason of its row
-            if self.required and isinstance(error, _PassingError):
-                raise OSError(error.errno, f"{self.uri}/{name}: {error.strerror}") from error
+            if isinstance(error, _PassingError):
+                unreached.append(error)
+                if self.required:
+                    raise OSError(error.errno, f"{self.uri}/{name}: {error.strerror}") from error
         else:
             size = headers.get("Content-Length")
             modified, e_tag = _time(headers.get("Last-Modified")), headers.get("ETag")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
-from lightrag_dagster.stages.documents.connectors.tables import From, TableFiles
+from lightrag_dagster.stages.documents.connectors.tables import From, SQLQuery, TableFiles
 
 FAULTS = {
     "missing": (b"id,name,role\n1,Ann\n2,Bo,Cook\n", 1),
@@ -80,6 +80,13 @@ def test_names_are_those_of_the_first_line_that_has_several(
     path = tmp_path / "people.csv"
     path.write_bytes(content)
     assert list(TableFiles(path, Patterns((), ())).rows()) == rows
+
+
+def test_a_file_of_sqlite_that_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGES_URL", f"sqlite:///{tmp_path}/rows.sqlite")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        list(SQLQuery("PAGES_URL", "SELECT 1").rows())
+    assert not any(tmp_path.iterdir())
 
 
 def test_quotes_are_read_in_every_line(tmp_path: Path) -> None:

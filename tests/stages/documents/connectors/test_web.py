@@ -245,13 +245,11 @@ def test_a_request_that_fails_for_a_while_is_repeated(server: Server) -> None:
     assert origin.read(listed, 1_000_000) == RIVER.encode()
 
 
-def test_a_web_server_that_does_not_answer_costs_its_documents_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_web_server_that_does_not_answer_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "_LONGEST_WAIT_SECONDS", 0.001)
-    origin = Web("http://127.0.0.1:9/docs", ("a.md",))
-    (listed,) = origin.files()
-    assert (listed.path, listed.stamp_is_stable, listed.refused) == ("a.md", False, None)
-    with expected("the request failed"):
-        origin.read(listed, 1)
+    origin = Web("http://127.0.0.1:9/docs", ("a.md", "b.md"))
+    with expected("127.0.0.1:9/docs: the request failed"):
+        list(origin.files())
 
 
 def test_a_redirect_is_followed_on_the_same_host(server: Server) -> None:
