@@ -1,7 +1,7 @@
 """The layout of a home: a hash of what shapes its files, which follows from the code."""
 
 from functools import cache
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -58,5 +58,7 @@ def _shape_of(kind: Any) -> object:
     """Return what tells the type of a field from others, the same in all versions of Python and of pydantic."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return {name: [_shape_of(field.annotation), field.is_required()] for name, field in kind.model_fields.items()}
+    if get_origin(kind) is Annotated:
+        return _shape_of(get_args(kind)[0])  # its validators have an address in memory
     name = getattr(get_origin(kind) or kind, "__name__", str(kind))
     return [name, *map(_shape_of, get_args(kind))]

@@ -3,11 +3,11 @@
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
-from typing import get_args
+from typing import Annotated, get_args
 
 import pyarrow as pa
 import pytest
-from pydantic import create_model
+from pydantic import AfterValidator, create_model
 
 import lightrag_dagster
 from lightrag_dagster import schemas
@@ -49,6 +49,17 @@ def test_it_follows_from_the_fields_of_records(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(layouts, "RECORDS", (moody, *RECORDS[1:]))
     layout.cache_clear()
     assert layout() != before
+
+
+def test_checks_of_values_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for value in (str, Annotated[str, AfterValidator(lambda one: one)]):
+        with monkeypatch.context() as patched:
+            moody = create_model("Pointer", __base__=Pointer, mood=(dict[value, value], {}))  # type: ignore[valid-type]
+            patched.setattr(layouts, "RECORDS", (moody, *RECORDS[1:]))
+            layout.cache_clear()
+            found.append(layout())
+    assert found[0] == found[1]
 
 
 def test_every_record_is_in_it() -> None:
