@@ -64,7 +64,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         BuilderLockedError: another process builds, or ingests one of the sources.
         StoreError: a snapshot, a table, a rollback, batches or a decision need them; the message says what to do.
     """
-    home = Home.of(recipes.settings)
+    home = Home.existing(recipes.settings)
     with ExitStack() as locks:
         lock = locks.enter_context(building(home))
         for source in sorted(gone) or unfinished(home):

@@ -21,6 +21,8 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         assert (code, output) == (2, "")
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
         assert not home.exists()
+    load_settings().sources.mkdir()
+    assert (command(capfd, monkeypatch, "purge")[0], home.exists()) == (2, False)
     home.mkdir()
     code, output, _ = command(capfd, monkeypatch, "costs")
     assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
