@@ -1,7 +1,7 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
+import logging
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from lightrag_dagster.core.text.composed import composed
@@ -30,6 +30,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
+
+_log = logging.getLogger(__name__)
 
 PLACEHOLDER = "(a summary that is not made yet)"
 """Beginning of a summary that is not made yet."""
@@ -79,12 +81,14 @@ def _summarised_again(now: Situation, asked: Estimate) -> Estimate:
         return NOTHING
     columns = {table: ["chunk_count", "summary_recipe"] for table in ("entities", "relations")}
     of = {"chunks": max(1, now.newest.rows["chunks"]), "asked": asked.expected}
-    with suppress(StoreError):  # the run builds it again
+    try:
         generation = fetched(now.home, now.newest.snapshot_id)
         with open_tables(generation, columns, columns) as connection:
             [(all_, some)] = connection.execute(sql("summarised", __package__), of).fetchall()
-            return Estimate(some, 0, min(all_, some + DEVIATIONS * some**0.5))
-    return NOTHING
+    except StoreError as error:
+        _log.warning("%s; summaries that are made again are not in the price", error)
+        return NOTHING
+    return Estimate(some, 0, min(all_, some + DEVIATIONS * some**0.5))
 
 
 def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
