@@ -53,7 +53,7 @@ class _Door:
             if isasyncgenfunction(self._ask):
                 # Spent dollars are refused before the first line, so all lines of such an answer are awaited.
                 is_priced, lines = caller.dollars_a_day is not None, self._ask(base, asked)
-                first = [one async for one in lines] if is_priced else [await anext(lines)]
+                first = [one async for one in lines] if is_priced else [await anext(lines, {"response": ""})]
                 return await _send_lines(self._service, first, lines, send)
             found = await self._ask(base, asked)
         told = found.model_dump(exclude_none=True) if isinstance(found, BaseModel) else found

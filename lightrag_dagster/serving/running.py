@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -27,9 +28,9 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
     if service.tokens is None and host not in LOCAL:
         raise SettingsError(f"at {host} anyone could ask; give --tokens, or listen at 127.0.0.1")
     _log_to_standard_error()
-    app, quiet = app_of(service, only_mcp=only_mcp), {"access_log": False, "log_level": "warning"}
+    app, quiet = app_of(service, only_mcp=only_mcp), dict[str, Any](access_log=False, log_level="warning")
     try:
-        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)  # type: ignore[arg-type]
+        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
     except SystemExit as error:
         where = f"{host}:{port}"
         raise SettingsError(f"nothing can listen at {where}, as the line above says; name another --port") from error
