@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.types import Receive
 
 from lightrag_dagster.pipeline.scopes import still_read
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving import app_of
+from lightrag_dagster.serving.service import Service
 from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens, until
 from tests.support import FLOOD, RIVER, build, write_source
@@ -165,40 +167,37 @@ class _Counted(bytes):
         return super().__len__()
 
 
+def status_of(service: Service, receive: Receive) -> int:
+    """Return the status of a request whose body comes by `receive`."""
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        await app_of(service)({"type": "http", "path": "/health", "method": "POST", "headers": []}, receive, send)
+
+    asyncio.run(ask())
+    return int(sent[0]["status"])
+
+
 def test_a_body_in_many_parts_is_not_measured_again_with_each(tmp_path: Path) -> None:
-    service = service_of(tmp_path / "home", limits={"body_bytes": 1_000})
-    parts, sent = iter(range(1_100)), list[Any]()
+    parts = iter(range(1_100))
 
     async def receive() -> dict[str, Any]:
         next(parts)
         return {"type": "http.request", "body": _Counted(b" "), "more_body": True}
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def ask() -> None:
-        await app_of(service)({"type": "http", "path": "/health", "method": "POST", "headers": []}, receive, send)
-
-    asyncio.run(ask())
-    assert sent[0]["status"] == 413
+    assert status_of(service_of(tmp_path / "home", limits={"body_bytes": 1_000}), receive) == 413
     assert _Counted.asked < 10_000
 
 
 def test_a_body_that_does_not_come_is_refused(tmp_path: Path) -> None:
-    service, sent = service_of(tmp_path / "home", limits={"seconds": 0.05}), list[Any]()
-
     async def receive() -> dict[str, Any]:
         await asyncio.sleep(60)
         raise AssertionError
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def ask() -> None:
-        await app_of(service)({"type": "http", "path": "/health", "method": "POST", "headers": []}, receive, send)
-
-    asyncio.run(ask())
-    assert sent[0]["status"] == 408
+    assert status_of(service_of(tmp_path / "home", limits={"seconds": 0.05}), receive) == 408
 
 
 def test_a_home_without_a_snapshot_is_not_ready(tmp_path: Path) -> None:
