@@ -27,6 +27,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
+from tests.support import FLOOD, build, write_source
 
 STATION = "Who closed Station 14 in the flood?"
 KEYWORDS = Keywords(high_level=("flood", "repair"), low_level=("Station 14",))
@@ -487,11 +488,16 @@ def test_where_money_cannot_be_counted_none_is_spent(home: Path, loopback: Loopb
     assert not loopback.requests
 
 
-def test_rules_that_answer_about_the_base_of_a_model_are_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with KnowledgeBase.open(home) as opened:
-        assert opened.query(STATION).retrieval.notes == ()
-        monkeypatch.setattr(opened._opened, "is_paid", True)
-        assert opened.query(STATION).retrieval.notes[0].startswith("rules answered, since no model is set here")
+def test_rules_that_answer_about_the_base_of_a_model_are_said(
+    knowledge: KnowledgeBase, settings: Settings, loopback: Loopback
+) -> None:
+    assert knowledge.query(STATION).retrieval.notes == ()
+    write_source(settings, "office", {"a.txt": FLOOD})
+    of_model = settings.changed(embedding={"provider": "openai", "dimensions": 8})
+    build(of_model)
+    with KnowledgeBase.open(settings=of_model) as opened:
+        (note,) = opened.query(STATION, mode="bm25").retrieval.notes
+    assert note.startswith("rules answered, since no model is set here")
 
 
 def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
