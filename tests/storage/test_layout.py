@@ -3,7 +3,8 @@
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Annotated, get_args
+from types import GenericAlias
+from typing import Annotated, Any, get_args
 
 import pyarrow as pa
 import pytest
@@ -55,7 +56,8 @@ def test_checks_of_values_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> 
     found = []
     for value in (str, Annotated[str, AfterValidator(lambda one: one)]):
         with monkeypatch.context() as patched:
-            moody = create_model("Pointer", __base__=Pointer, mood=(dict[value, value], {}))  # type: ignore[valid-type]
+            kind: Any = GenericAlias(dict, (value, value))
+            moody = create_model("Pointer", __base__=Pointer, mood=(kind, {}))
             patched.setattr(layouts, "RECORDS", (moody, *RECORDS[1:]))
             layout.cache_clear()
             found.append(layout())
