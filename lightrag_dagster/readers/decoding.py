@@ -19,12 +19,8 @@ _LEAST_CONFIDENCE = 0.02  # of a guess about several words to which no other is 
 _DOUBTFUL_CONFIDENCE = 0.1  # of a doubtful guess about a text that is mostly beyond ASCII
 _NEAR = 0.9  # share of the confidence of the best guess; another text with more makes it doubtful
 _NEAR_WESTERN, _FAR = 0.8, 0.5  # the same, where the text is not seen to be of the language of the guess
-_OLD = (
-    "Mac",
-    "cp",
-    "IBM",
-)  # of the Macintosh and DOS; rare today, and Cyrillic of one differs from Windows in capitals
-_RARITY = 0.95  # of these
+_OLD = ("Mac", "cp", "IBM")  # of the Macintosh and DOS
+_RARITY = 0.95  # of these; Cyrillic of the Macintosh differs from Windows-1251 in capitals alone
 _NEAR_TURKISH = 0.7
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters

@@ -85,7 +85,7 @@ class WordNumbering:
         if level is None:
             return None
         self._count(found, abstract, levels, place)
-        if level.form == "bullet":  # a blank one, as by pandoc, is of a paragraph that goes on with an item
+        if level.form == "bullet":  # a blank one, as by pandoc, is of a further paragraph of an item
             return None if level.text.isspace() else Label("", place, is_whole=False)
         counts = abstract.counts
 

@@ -105,7 +105,7 @@ def _as_os_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        for refused in (one for one in origins(error) if isinstance(one, RefusedHostError)):
+        if refused := next((one for one in origins(error) if isinstance(one, RefusedHostError)), None):
             raise refused from error
         if isinstance(error, OSError) and error.strerror:
             raise
