@@ -14,6 +14,8 @@ _PASS = column("pass", pa.string(), "The pass: a file of `readings`, or `columns
 
 READINGS = table(*[*EXTRACTIONS][:2], _PASS, *[*EXTRACTIONS][2:])
 
+_PRECISION = "day, month or year; unread where the words say it, and only the other end is a date."
+
 _SAID = [
     column("subject", pa.string(), "Name of what the fact is about, as read."),
     column("subject_type", pa.string(), "Its type, lower case."),
@@ -27,9 +29,9 @@ _SAID = [
     column("value_date", pa.date32(), "The value as a date.", nullable=True),
     column("when_words", pa.string(), "When it holds, as written; also where no date could be read.", nullable=True),
     column("valid_from", pa.date32(), "First day on which it holds, if the words say it.", nullable=True),
-    column("from_precision", pa.string(), "day, month or year.", nullable=True),
+    column("from_precision", pa.string(), _PRECISION, nullable=True),
     column("valid_to", pa.date32(), "Last day.", nullable=True),
-    column("to_precision", pa.string(), "day, month or year.", nullable=True),
+    column("to_precision", pa.string(), _PRECISION, nullable=True),
     column("single", pa.bool_(), "Whether a subject has one such object or value at a time, as the schema says."),
 ]
 _STANDS = [
@@ -49,7 +51,7 @@ READ_FACTS = table(
     *map(READINGS.field, ("source", "chunk_id", "pass", "extraction_key")),
     column("facts", pa.int32(), "Facts that the responses yield."),
     column("rejected_rows", pa.int32(), "Rows that are meant as a fact and yield none."),
-    column("open_dates", pa.int32(), "Facts with words for a time in which no date could be read."),
+    column("open_dates", pa.int32(), "Facts with words for a time of which no date could be read, or only one of two."),
     column("reason", pa.string(), "The most frequent reason of a rejection.", nullable=True),
 )
 

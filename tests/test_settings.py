@@ -93,6 +93,11 @@ def test_settings_do_not_change() -> None:
         ("llm: [1, 2]\n", ["setting llm"]),
         ("language: ''\n", ["setting language", "at least 1 character"]),
         ("merging: {types: {map: {company: ' '}}}\n", ["setting merging.types.map.company: ' ' cannot be a type"]),
+        ("merging: {types: {map: {Firm: person, firm: place}}}\n", ["setting merging.types.map: Firm is the name of"]),
+        (
+            "extraction: {methods: {\xd6: mentions, O\u0308: mentions}}\n",
+            ["extraction.methods: O\u0308 is the name of another"],
+        ),
         ("home: [\n", ["lightrag.yaml is not valid YAML"]),
         ("\tbad", ["lightrag.yaml is not valid YAML"]),
         ("just text", ["lightrag.yaml"]),

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.imports.stored import key_of
 from lightrag_dagster.stages.facts.dates import read_when
-from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.stages.facts.standing import PassageText
 
 NOTHING = '{"facts": []}'

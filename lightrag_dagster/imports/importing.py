@@ -10,6 +10,7 @@ from uuid import uuid4
 import yaml
 
 from lightrag_dagster.core.temporary import temporary_folder
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
 from lightrag_dagster.imports.files import WrittenDocuments, write_documents
@@ -24,7 +25,6 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.sources import Source, why_misnamed
-from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.storage.files.atomic import disk_errors, write_text
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lightrag_dagster.core.identity import digest, entity_id
-from lightrag_dagster.core.text.names import normalise_name
+from lightrag_dagster.core.text.names import folded, normalise_name
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
@@ -21,7 +21,6 @@ from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.tuple_rows import strength
 from lightrag_dagster.stages.facts.dates import read_date
-from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 from lightrag_dagster.storage.home import Home
 

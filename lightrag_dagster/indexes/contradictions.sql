@@ -3,13 +3,13 @@
 -- that is wrongly said to be single make the square of their number. The joins are by place alone for the same reason.
 CREATE VIEW contradictions AS
 WITH placed AS MATERIALIZED (
-    SELECT *, row_number() OVER (ORDER BY subject_id, plain, holds_from NULLS FIRST, fact_id) AS place
-    FROM (SELECT *, translate(lower(relation), '_-', '  ') AS plain FROM fact_spans WHERE single)
+    SELECT *, row_number() OVER (ORDER BY subject_id, relation, holds_from NULLS FIRST, fact_id) AS place
+    FROM fact_spans WHERE single
 ),
 grouped AS (
-    SELECT place, min(place) OVER (PARTITION BY subject_id, plain) AS start,
+    SELECT place, min(place) OVER (PARTITION BY subject_id, relation) AS start,
            arg_max(place, coalesce(holds_to, DATE '9999-12-31')) OVER (
-               PARTITION BY subject_id, plain ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+               PARTITION BY subject_id, relation ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
            ) AS longest
     FROM placed
 ),

@@ -78,8 +78,8 @@ def _lost_of_pass(source: str, table: str, version: TableVersion) -> Iterator[Lo
         facts, rejected, dates = (version.sums.get(what, 0) for what in ("facts", "rejected_rows", "open_dates"))
         query = lists.format("rejected_rows, reason", kind, "rejected_rows > 0")
         yield _loss(source, f"rows of answers {of}", {"rejected": rejected}, facts + rejected, query)
-        is_open = "when_words is not null and valid_from is null and valid_to is null"
-        query = lists.format("when_words", "facts", is_open)
+        is_open = "when_words is not null and coalesce(valid_from, valid_to) is null"
+        query = lists.format("when_words", "facts", f"({is_open} or 'unread' in (from_precision, to_precision))")
         yield _loss(source, f"dates of facts {of}", {"open": dates}, facts, query)
 
 

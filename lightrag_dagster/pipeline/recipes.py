@@ -44,9 +44,9 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 7,
-    "facts": 5,
-    "merge": 12,
-    "stores": 12,
+    "facts": 6,
+    "merge": 13,
+    "stores": 13,
     "report": 5,
     "duplicates": 1,
 }

@@ -1,5 +1,6 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -51,6 +52,15 @@ class Section(BaseModel):
     """A group of settings; an unknown name is an error rather than ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler) -> object:
+        found = check(given)
+        if isinstance(given, Mapping) and isinstance(found, Mapping) and len(found) < len(given):
+            twice = ", ".join(name for name in given if name not in found)
+            raise ValueError(f"{twice} is the name of another entry in other letters; write each name once")
+        return found
 
 
 class DocumentSettings(Section):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.settings.sections import Section
 
 _WEB = ("http://", "https://")
@@ -113,9 +114,9 @@ class RowsSettings(Section):
     @field_validator("facts")
     @classmethod
     def _agree(cls, facts: tuple[FactColumns, ...]) -> tuple[FactColumns, ...]:
-        first = {one.relation.casefold(): one for one in reversed(facts)}
+        first = {folded(one.relation): one for one in reversed(facts)}
         for one in facts:
-            other = first[one.relation.casefold()]
+            other = first[folded(one.relation)]
             if any(getattr(one, name) != getattr(other, name) for name in _OF_RELATION) or bool(one.value) != bool(
                 other.value
             ):

@@ -329,10 +329,3 @@ def test_the_oldest_duckdb_gives_the_same(tmp_path: Path) -> None:
         return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True).stdout
 
     assert read(PYTHONPATH=str(OLDEST)) == read()
-
-
-def test_a_relation_is_the_same_in_each_spelling() -> None:
-    spelled = {"relation": "Chief_Executive"}
-    assert spans(fact("Ada", "2020"), fact("Ben", "2022", **spelled))["Ada"] == ("2020-01-01", "2021-12-31")
-    with database(fact("Ada", "2020"), fact("Ben", "2020", **spelled)) as connection:
-        assert connection.sql("SELECT fact_id, other_id FROM contradictions").fetchall() == [("Ada", "Ben")]

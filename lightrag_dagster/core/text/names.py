@@ -5,6 +5,7 @@ Markdown go from names, types and keywords; in descriptions they may mean someth
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ _MAX_NAME_BYTES = 512
 # Each pass removes one layer (`&amp;lt;`, quotes within quotes). Text that needs more is garbage.
 _MAX_PASSES = 8
 
+_NO_WORD = re.compile(r"[\W_]+")
 _LINE_TAGS = re.compile(r"</?(?:p|br)\s*/?>", re.IGNORECASE)
 _TO_ASCII = {
     **{wide: chr(ord(wide) - 0xFEE0) for wide in "０１２３４５６７８９－＋／＊（）"},
@@ -133,6 +135,11 @@ def normalise_name(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
+def folded(name: str) -> str:
+    """Return a relation or a type as it is compared: without case, marks and the width of its letters."""
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+
+
 def normalise_type(text: str) -> str:
     """Return the first type of a list, lower case, without spaces and cut as names are; it may be in brackets."""
     kind = _repeated(text, _type_pass)

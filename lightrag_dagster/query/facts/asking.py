@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.facts import FactIndex
 from lightrag_dagster.query.arguments import nearest, shown
@@ -19,7 +20,6 @@ from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.stages.facts.passes import folded
 from lightrag_dagster.storage.duckdb import open_duckdb
 
 _EVIDENCE = 5

@@ -2,7 +2,7 @@
 CREATE OR REPLACE TEMP TABLE found AS
 SELECT fact_id, coalesce(valid_from, valid_to) AS day,
        CASE $by::VARCHAR
-           WHEN 'relation' THEN translate(lower(relation), '_-', '  ')
+           WHEN 'relation' THEN relation
            WHEN 'subject' THEN subject_id
            WHEN 'object' THEN object_id
            WHEN 'type' THEN subject_type
@@ -10,7 +10,7 @@ SELECT fact_id, coalesce(valid_from, valid_to) AS day,
            WHEN 'value' THEN CASE WHEN value IS NOT NULL THEN
                concat_ws(' ', value_kind, number, unit, value_date, CASE value_kind WHEN 'text' THEN lower(value) END) END
        END AS key,
-       CASE $by WHEN 'value' THEN value WHEN 'relation' THEN relation END AS said
+       CASE $by WHEN 'value' THEN value END AS said
 FROM fact
 WHERE coalesce(subject_id = $subject::VARCHAR, $subject IS NULL)
   AND coalesce(object_id = $object::VARCHAR, $object IS NULL)

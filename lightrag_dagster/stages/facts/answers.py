@@ -12,12 +12,12 @@ from datetime import date
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
-from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
+from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, folded, normalise_name, visible
 from lightrag_dagster.stages.extraction.json_answers import repaired
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.facts.beside import whole_amount
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
-from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
+from lightrag_dagster.stages.facts.passes import Pass, RelationSchema
 from lightrag_dagster.stages.facts.standing import FoundWords, PassageText
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no, unit_of
 
@@ -243,6 +243,8 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         number = read_number(value, schema.decimal)
         if number is None and said and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
+        if "mil" in value.casefold().split() and passage.decimal == ".":  # a million in English, elsewhere a thousand
+            number = None
         if number is None:
             in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
             raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)

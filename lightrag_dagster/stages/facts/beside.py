@@ -5,19 +5,25 @@ it stands in, or it is a part of another: of a longer number, of one with a sign
 """
 
 import re
-from functools import cache
+from bisect import bisect_right
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from lightrag_dagster.stages.facts.lexicon import END, any_of, listed
-from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, currencies, scaled_currency
+from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, currencies, is_currency, scaled_currency
 
 _NEAR = 60
-"""Characters before and behind a value that are looked at."""
+"""Characters before and behind an amount that are looked at."""
 
 _DIGITS = r"(?:(?<![\d.,])\d{1,3}(?:[ \xa0\u202f’']\d{3})+(?!\d)|\d+)(?:[.,]\d+)*(?:e[-+]?\d{1,2}(?!\w))?"
 _NUMBER = (
     rf"{_DIGITS}(?:(?:[^\S\n]?[/⁄×x*·^][^\S\n]?|:|[兆億亿万萬]){_DIGITS}|[\s-]\d{{1,2}}[/⁄]\d{{1,2}}(?![\d/])"
-    rf"|[^\S\n]?(?:ft|feet|lbs?|h|hours?)\s(?=\d+\s?(?:in|inch\w*|oz|min\w*)(?!\w)){_DIGITS}|[\s-]?[¼-¾⅐-⅞])*"
+    rf"|[^\S\n]?(?:ft|feet|lbs?|h|hours?)\s(?=\d+\s?(?:in|inch\w*|oz|min\w*)(?!\w)){_DIGITS}|[\s-]?[¼-¾⅐-⅞]"
+    rf"|['’′][^\S\n]?(?=\d+[^\S\n]?(?:[\"”″]|['’′]{{2}})){_DIGITS})*"  # 5' 3\"
+)
+_TELEPHONE = (
+    r"(?<=\+)(?!\d{1,3}(?:\ \d{3})+(?![\ -]?\d))[1-9]\d{0,2}(?:(?:[\ /-]?\(?\d++\)?){2,}|[\ /-]?\d{6,})"
+    r"|0\d{2,}\)?(?:[\ /-]{1,3}\d++)*|0\d(?:[\ .]\d\d){4}(?!\d)|(?<=\()\d{3}\)\ ?\d{3}-\d{4}"
 )
 _SIGN = (
     r"(?<![\w)])[-–](?=\S)|(?:[≤≥±−▲△]|(?<=[ (|])(?:[<>]=?|\./\.)|マイナス|负|負)[^\S\n]?"
@@ -35,24 +41,27 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
 
     A place in doubt stays as it is.
     """
-    amounts = []
-    for one in _amount().finditer(text, max(0, first - _NEAR), last + _NEAR):
-        amounts.append(one)
-        if one.start("number") >= last:
-            break
-    inside = [at for at, one in enumerate(amounts) if one.start("number") < last and first < one.end("number")]
+    amounts = _amounts(text)
+    at = bisect_right(amounts, first, key=lambda one: one.end("number"))
+    inside = [one for one in amounts[at : at + 2] if one.start("number") < last]
     if len(inside) != 1:
         return first, last
-    at, one = inside[0], amounts[inside[0]]
+    (one,) = inside
     start, end = one.start("core"), one.end("core") - one["core"].endswith(".")
     # It cuts `5` from `2.5` or `€ 5` from `T€ 5`; it leaves out a minus, a bracket or the points of a rate.
     is_cut = (start < first and (one["name"] or first != one.start("number"))) or last < one.end("number")
     is_other = (one.start() < start and one.start() < first) or (one["other"] and last < one.end())
-    if is_cut or is_other or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) :])):
+    is_part = is_cut or is_other or one["telephone"]
+    if is_part or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) : at + 2])):
         return None
-    if any(_shares_scale(text, one, other) for other in amounts[at + 1 :]):
+    if any(_shares_scale(text, one, other) for other in amounts[at + 1 : at + 2]):
         return None
     return (first, last) if end < last else (min(first, start), end)
+
+
+@lru_cache(maxsize=8)
+def _amounts(text: str) -> list[re.Match[str]]:
+    return [*_amount().finditer(text)]
 
 
 def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
@@ -74,7 +83,8 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     if not is_alike or _follows(text, one, "by"):
         return False
     if not _follows(text, one, "from"):
-        return joined["to"].strip() not in _ALSO_AT and not (unit and _follows(text, one, "changed"))
+        has_both = unit or is_currency(other["core"].split()[-1])
+        return joined["to"].strip() not in _ALSO_AT and not (has_both and _follows(text, one, "changed"))
     are_years = all(re.fullmatch(r"[12]\d{3}", each["number"]) for each in (one, other))
     return not are_years and not _follows(text, one, "changes", end="", rest=_REST_OF_SENTENCE)
 
@@ -111,18 +121,19 @@ def _amount() -> re.Pattern[str]:
     pairs = rf"{scaled_currency()}|(?:{ahead})\.?[ ]?(?:{money})"
     return re.compile(
         rf"""(?:
-            (?P<cell>(?:^|(?<=[|\n\t])|(?:{money})(?=[^\S\n]?\())\s*\([ ]?)  # as accountants write a minus
+            (?P<cell>(?:^|(?<=[|\n\t])|(?:{money})(?=[^\S\n]?\())[^\S\n\t]*\([ ]?)  # as accountants write a minus
             |(?P<bracket>\([ ]?)
             |{_SIGN}
         )?
         (?P<core>
             (?:(?P<ahead>(?<![\d\w])(?<!\d[ ])(?:{pairs}|{money}|(?-i:[A-Z]{{1,3}})-?{CURRENCY_SIGN}))[^\S\n]?
                 |(?P<name>(?<![^\W\d_])[A-Z]{{1,4}}))?
-            (?<!\d)(?<!\d[.,])(?P<number>{_NUMBER})
+            (?<!\d)(?<!\d[.,])(?P<number>(?P<telephone>{_TELEPHONE})|{_NUMBER})
             (?P<scale>(?:
                 [\s-]?(?:{scales})\.?
-                |(?(ahead)(?:[^\S\n]?mm?|[kb])(?!\w)|(?:
-                    k(?!\w)|[^\S\n]?[kmb](?=[^\S\n]?(?:de\ |d['’])?(?:{money}))|[kmb](?=[^\S\n]?(?:{things}))))
+                |(?(ahead)(?:[^\S\n]?(?:mm?|mill)|[kb])(?!\w)|(?:
+                    k(?!\w)|[^\S\n]?(?:[kmb]|mill\.?)(?=[^\S\n]?(?:de\ |d['’])?(?:{money}))
+                    |[kmb](?=[^\S\n]?(?:{things}))))
             )*)
             (?(ahead)(?:{FINE})?
                 |(?:[^\S\n]?(?:{pairs})

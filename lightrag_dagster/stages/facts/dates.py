@@ -29,6 +29,7 @@ _DO = re.compile(r"^(od .*\b)?do (?!.*\b(?:de|ano|mês|dia|(?:tri|se)mestre|iní
 _ERAS = {"昭和": 1925, "平成": 1988, "令和": 2018}
 _ERA = re.compile(rf"({'|'.join(_ERAS)})(元|\d\d?)(?=年)")
 _AFTER = "until, after the date"
+_UNREAD = (None, "unread")
 _PUNCTUATION = frozenset("()[].,;:'\"’“”„«»、。，")
 
 _Y = r"([12]\d{3})(?!\d)"
@@ -55,7 +56,10 @@ _FORMS = (
 
 
 class When(NamedTuple):
-    """First and last day of a time, with the precision in which they were written: day, month or year."""
+    """First and last day of a time, with the precision in which they were written: day, month or year.
+
+    That of an end whose words are no date, where the other end is one, is `unread`.
+    """
 
     valid_from: date | None
     from_precision: str | None
@@ -77,6 +81,10 @@ def read_when(words: str) -> When | None:
     A date alone, or after `since`, opens a time without an end. A quarter or a half has the precision of a month.
     """
     text = _plain(words)
+    return _whole(text) or _half(text)
+
+
+def _whole(text: str) -> When | None:
     found = list(_pattern().finditer(text))
     if not 1 <= len(found) <= 2:
         return None
@@ -97,14 +105,28 @@ def read_when(words: str) -> When | None:
     return When(*start, None, None) if start and before <= since and (after <= since or goes_on) else None
 
 
+def _half(text: str) -> When | None:
+    """Return the time of a range of which one end alone is a date: from March 2022 to the end of the lease."""
+    first, *words = text.split(" ")
+    closes = listed("to", "until")
+    at = next((at for at, word in enumerate(words) if word.partition("'")[0] in closes), len(words))
+    start, end = _date(" ".join(words[:at])), _date(" ".join(words[at + 1 :]), last=True)
+    if first not in listed("since") or bool(start) == bool(end):
+        return None
+    return When(*(start or _UNREAD), *(end or _UNREAD))
+
+
 def read_date(text: str) -> tuple[date, str] | None:
     """Return the date that a text is, and its precision; the first day of a month or year. None for a range."""
-    text = _plain(text)
+    return _date(_plain(text))
+
+
+def _date(text: str, *, last: bool = False) -> tuple[date, str] | None:
     found = _pattern().search(text)
     parts = _parts(found) if found else None
     if not found or not parts or not _words(text[: found.start()] + " " + text[found.end() :]) <= listed("around"):
         return None
-    return _day(parts)
+    return _day(parts, last=last)
 
 
 def _plain(words: str) -> str:

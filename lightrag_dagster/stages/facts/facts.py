@@ -74,4 +74,5 @@ def _read(readings: pa.RecordBatch, answers: Sequence[FactAnswer]) -> pa.Table:
 
 
 def _is_open(fact: FactRecord) -> bool:
-    return bool(fact.when_words) and not (fact.valid_from or fact.valid_to)
+    is_half = "unread" in (fact.from_precision, fact.to_precision)
+    return is_half or (bool(fact.when_words) and not (fact.valid_from or fact.valid_to))

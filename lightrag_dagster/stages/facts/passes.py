@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
@@ -22,7 +23,6 @@ ValueKind = Literal["number", "date", "text", "yes/no"]
 PASS_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _SUFFIXES = (".yaml", ".yml")
 _MOST_BYTES = 1_000_000
-_MARKS = re.compile(r"[\W_]+")
 
 
 class _Strict(BaseModel):
@@ -180,11 +180,6 @@ def _read(file: Path) -> Pass:
                 what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} has no letter"
                 raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")
     return one
-
-
-def folded(name: str) -> str:
-    """Return a name of a type or relation as it is compared with what a model wrote: without case and marks."""
-    return _MARKS.sub(" ", name.casefold()).strip()
 
 
 def _line_of(text: str, place: Iterable[str]) -> int:

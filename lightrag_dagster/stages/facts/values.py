@@ -36,6 +36,9 @@ _OTHER = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)|[⁄¼-¾⅐-⅟]|^
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
 """Signs beside a unit which say that the number may not be the amount."""
 
+_MIL = re.compile(r"(?:^|(?<![^\W\d]))(?:us)?[$£][\d., ]+mil(?!\w)", re.IGNORECASE)
+"""A thousand in Spanish and Portuguese, a million in English."""
+
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")
 _OF = re.compile(r"^(?:de|di|of) |^d'")
 _FIRST = re.compile(r"[^ /(,;]+")
@@ -56,7 +59,8 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     numbers, if that is known.
     """
     text = _SUMMED.sub(_sum, " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else "")
-    if not (found := _DIGITS.search(text)):
+    found = _DIGITS.search(text)
+    if not found or (decimal != "," and _MIL.match(text)):
         return None
     before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
@@ -66,7 +70,7 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     scale, of_ahead, money = _scale(in_order)
     scale_behind, of_behind, rest = _scale(_in_order(after), is_money=bool(ahead))
     behind = rest.strip(" -,;:")
-    if _OTHER.search(after) or _UNSURE.search(behind) or len(signs) > 1 or (ahead and not _is_currency(money)):
+    if _OTHER.search(after) or _UNSURE.search(behind) or len(signs) > 1 or (ahead and not is_currency(money)):
         return None
     if of_ahead is not None and (of_behind is not None or (in_order == ahead and of_ahead == _BY_DECIMAL["."])):
         return None  # T€ 5 million; one million $5 tickets
@@ -128,7 +132,7 @@ def _sum(found: re.Match[str]) -> str:
     return str(sum(Decimal(one.replace(",", "")) * Decimal(meanings("scales").get(name, "1")) for one, name in each))
 
 
-def _is_currency(word: str) -> bool:
+def is_currency(word: str) -> bool:
     """Say whether a word may stand before an amount."""
     plain = _HYPHEN.sub("", word).strip(".").casefold()
     return plain in currencies() or bool(re.fullmatch(rf"[^\W\d_]{{0,3}}{CURRENCY_SIGN}", plain))
@@ -138,7 +142,7 @@ def _grouping(unit: str) -> Mapping[str, bool]:
     """Return which sign groups beside a unit, if three digits follow it; one that is left out may or may not."""
     first = _FIRST.match(unit)
     name, rest = (first[0], unit[first.end() :]) if first else ("", "")
-    is_money = _is_currency(name) or name.casefold() in listed("names of currencies")
+    is_money = is_currency(name) or name.casefold() in listed("names of currencies")
     if is_money and not re.match(FINE, rest, re.IGNORECASE):
         return _EITHER if name.casefold() in listed("currencies grouped by dots") else {",": True}
     return _EITHER if name.casefold() in listed("whole things") else {}
@@ -151,7 +155,7 @@ def _scale(words: str, *, is_money: bool = False) -> tuple[Decimal, Mapping[str,
     while word := _WORD.match(words):
         name, rest = word[1].casefold(), words[word.end() :]
         words_behind = _OF.sub("", rest)
-        is_before = _is_currency(words_behind.partition(" ")[0])
+        is_before = is_currency(words_behind.partition(" ")[0])
         letter = "1e6" if name == "mm" and is_money else meanings("scales of letters").get(name)
         if letter and (is_money or is_before or (rest and name == "k")):
             factor, groups = letter, {} if is_before else _BY_DECIMAL["."]

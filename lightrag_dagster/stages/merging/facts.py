@@ -7,9 +7,11 @@ finish → facts merged, under the display names of their entities
 
 from collections.abc import Sequence
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT_KEYS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
@@ -17,6 +19,7 @@ from lightrag_dagster.stages.merging.names import name_entities, register_remove
 from lightrag_dagster.stages.merging.parts import Added, Workspace
 
 _ORDER = PASS_SORT_KEYS["fact_evidence"]
+_SPELLINGS = pa.schema([("relation", pa.string()), ("spelling", pa.string())])
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
 
@@ -26,6 +29,7 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
     with space.open({"chosen": [space.path("chosen")]}) as connection:
         for view in ("chunk", "reading", "fact", "entity_mention", "relation_mention"):
             space.view_inputs(connection, view, inputs)
+        connection.register("spelling", _spellings(connection))
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
         split = sorted({one.entity_id for one in space.curation.splits})
@@ -34,6 +38,13 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
         for table in _MADE:
             space.write(connection, f"FROM {table}", table)
     return Added((space.path("fact_mention"),), (space.path("fact_relation"),), (space.path("chosen_fact"),))
+
+
+def _spellings(connection: "duckdb.DuckDBPyConnection") -> pa.Table:
+    """Return the relations of facts, each with the spelling of it that all of them get."""
+    relations = [one for (one,) in connection.execute("SELECT DISTINCT relation FROM fact").fetchall()]
+    chosen = {folded(one): one for one in sorted(relations, key=lambda one: (folded(one) == one, one))}
+    return pa.table({"relation": relations, "spelling": [chosen[folded(one)] for one in relations]}, _SPELLINGS)
 
 
 def write_evidence(space: Workspace) -> None:

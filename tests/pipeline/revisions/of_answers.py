@@ -208,6 +208,9 @@ def facts() -> dict[str, Any]:
         "5 €m",
         "SEK m 5",
         "1.2e3m",
+        "$5 mil",
+        "5 mill. kr",
+        "RM5",
     ]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
@@ -223,9 +226,15 @@ def facts() -> dict[str, Any]:
         "it cost C$5",
         "he is 5 ft 3 in tall",
         "es wiegt 5 – 7 kg",
+        "Tel. +49 5 123456",
+        "he is 5' 3\" tall",
+        "it fell 5 to 40 EUR",
     ]
     found["beside 5"] = [PassageText(one).find("5", whole_amount) for one in beside]
-    found["times"] = [read_when(one) for one in ("1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019")]
+    found["times"] = [
+        read_when(one)
+        for one in ("1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019", "from 2021 to spring")
+    ]
     for name, (said, status) in answers.items():
         reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}
         read = parse_readings(rows(READINGS, [reading]), passages, OFFICES)

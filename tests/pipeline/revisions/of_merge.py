@@ -81,7 +81,8 @@ def merge() -> dict[str, Any]:
         split = decided({"action": "split", "names": ("Ada",), "into": "Ada (notes)", "sources": ("notes",)})
         stated = (("notes", "chunk-00", 0), ("office", "chunk-a", 0))
         named = [entity(*place, "ADA", "person", "An engineer.") for place in stated]
-        facts = [test_facts.fact(*place, "Ada", "age", 40) for place in stated]
+        spelled = (("notes", "chunk-00", 0, "Ada", "Age"), ("office", "chunk-a", 0, "Ada", "AGE_"))
+        facts = [test_facts.fact(*said, 40) for said in spelled]
         readings = [test_facts.reading(*place[:2]) for place in stated]
         of_facts = write(Path(folder), _CHUNKS, named, [], readings=readings, facts=facts)
         with_facts = merged_from(of_facts, Path(folder), Summariser(), curation=split)
@@ -128,7 +129,7 @@ def _facts() -> list[list[Any]]:
     """Return when facts hold, and which contradict each other."""
     facts = [
         fact("Ada", "2020"),
-        fact("Ben", "2022-03", relation="Chief_Executive"),
+        fact("Ben", "2022-03", relation="chief_executive"),
         fact("Cy", "2022-03"),
         fact("Dee", None),
         fact("Fay", None, "2019", relation="chair"),

@@ -238,7 +238,7 @@ def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> No
         assert [one.value for one in found] == ["48000 EUR", "145 €"]
     assert [one.value for one in spelled.facts("Clear Cap", relation="list price", as_of="2025-06")] == ["48000 EUR"]
     assert [(one.key, one.count) for one in spelled.count(by="relation", relation="list price").counts] == [
-        ("List_price", 4)
+        ("list price", 4)
     ]
 
 

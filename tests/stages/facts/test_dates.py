@@ -179,7 +179,6 @@ UNREAD = [
         "0 March 2024",
         "2024年13月",
         "Q5 2023",
-        "from 2024-02-30 to 2024-05-01",
     ),
     *(
         "2024 employees",
@@ -197,7 +196,7 @@ UNREAD = [
         "99",
     ),
     *("12 March", "March", "Q3", "may be 2019", "Tuesday", "3.5", "14:30", "in 2019 or 2020", "2019, 2020"),
-    *("2019 and 2021", "2021–2019", "from May to 2019", "May 5, 2019 and June 6, 2020", "2019-", "2019 until"),
+    *("2019 and 2021", "2021–2019", "May 5, 2019 and June 6, 2020", "2019-", "2019 until"),
     *("version 3.4.2019.1", "2019, 2020 to 2021", "fiscal year 2019", "FY2019", "2019年度", "٢٠١٩"),
     *("H3 2019", "3. Halbjahr 2019", "KW 3 2019", "5. listopada 2019.", "12 do 2019", "przed 2019 r.", "około 2019 r."),
     *("da sie 2019", "half of 2019", "pod koniec 2019 r."),
@@ -220,7 +219,7 @@ UNREAD = [
         "until further notice",
     ),
     *("not valid from 2019", "bis auf Weiteres", "gültig"),
-    *("between 2019", "2019 2020", "from 2019 to 2021 or 2022", "2019 " * 60),
+    *("between 2019", "2019 2020", "from 2022 to 2021", "from time to time in 2024", "2019 " * 60),
 ]
 
 
@@ -247,6 +246,31 @@ def test_a_range_has_both_ends(words: str, expected: str) -> None:
     found = read_when(words)
     assert found is not None
     assert " ".join(map(str, found)) == expected
+    assert read_date(words) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("from March 2022 to the end of the lease", "2022-03-01", None),
+        ("from 2022-01-01 to 31.12.23", "2022-01-01", None),
+        ("from 1 March 2022 to 03/04/2023", "2022-03-01", None),
+        ("from 1 May 2022 to about 31 May 2023", "2022-05-01", None),
+        ("from 2019 to 2021 or 2022", "2019-01-01", None),
+        ("from 2021 until", "2021-01-01", None),
+        ("von März 2022 bis auf Widerruf", "2022-03-01", None),
+        ("depuis mars 2022 jusqu'à la fin du bail", "2022-03-01", None),
+        ("desde marzo de 2022 hasta el fin del contrato", "2022-03-01", None),
+        ("from spring to 31 May 2024", None, "2024-05-31"),
+        ("from May to 2019", None, "2019-12-31"),
+        ("from 2024-02-30 to 2024-05-01", None, "2024-05-01"),
+    ],
+)
+def test_an_end_that_is_no_date_takes_not_the_other(words: str, first: str | None, last: str | None) -> None:
+    found = read_when(words)
+    assert found is not None
+    assert [found.valid_from, found.valid_to] == [one and date.fromisoformat(one) for one in (first, last)]
+    assert "unread" in (found.from_precision, found.to_precision)
     assert read_date(words) is None
 
 
@@ -330,7 +354,7 @@ PIECES = [
 )
 def test_any_text_is_taken(text: str) -> None:
     found = read_when(text)
-    assert found is None or (found.valid_from is None) == (found.from_precision is None)
+    assert found is None or (found.valid_from is None) == (found.from_precision in (None, "unread"))
     assert found is None or found.valid_from is None or found.valid_to is None or found.valid_from <= found.valid_to
     read_date(text)
 

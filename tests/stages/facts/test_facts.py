@@ -58,6 +58,19 @@ def test_facts_and_their_counts_chunk_by_chunk() -> None:
     }
 
 
+def test_a_time_of_which_one_end_is_read_is_open() -> None:
+    passage = "Ada Berg led Acme from May 2021 to the last ball."
+    said = answer(row(words=passage, when="from May 2021 to the last ball"))
+    found = parse_readings(
+        pa.Table.from_pylist([reading("c1", said)], READINGS),
+        pa.table({"chunk_id": ["c1"], "content": [passage]}),
+        OFFICES,
+    )
+    (fact,), (counts,) = found.facts.to_pylist(), found.read.to_pylist()
+    assert (fact["valid_from"], fact["valid_to"], fact["to_precision"]) == (date(2021, 5, 1), None, "unread")
+    assert counts["open_dates"] == 1
+
+
 def test_no_reading_is_no_row() -> None:
     found = parse_readings(READINGS.empty_table(), PASSAGES.empty_table(), OFFICES)
     assert (found.facts.num_rows, found.read.num_rows) == (0, 0)

@@ -91,6 +91,19 @@ def test_names_by_facts_alone_are_entities_and_relations_of_the_types_of_the_sch
     ]
 
 
+def test_a_relation_has_one_spelling(tmp_path: Path) -> None:
+    facts = [
+        fact("a", "c1", 0, "Ada", "Chief Executive", "Acme"),
+        fact("a", "c2", 0, "Ada", "chief_executive", "Acme") | {"pass": "others"},
+        fact("b", "c3", 0, "Ada", "ｃｈｉｅｆ-executive ", "Acme"),
+        fact("b", "c3", 1, "Ada", "chief executive", "Acme", valid_from=date(2021, 5, 1), from_precision="day"),
+    ]
+    tables = merged(tmp_path, facts)
+    assert tables.merged_facts is not None
+    assert rows(tables.merged_facts, "relation", "mention_count") == [("chief executive", 1), ("chief executive", 3)]
+    assert set(tables.relation_evidence["keywords"].to_pylist()) == {"chief executive"}
+
+
 @pytest.mark.long
 def test_a_pair_and_chunk_have_one_mention_with_all_relations_and_words(tmp_path: Path) -> None:
     facts = [

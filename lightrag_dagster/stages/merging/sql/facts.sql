@@ -1,6 +1,6 @@
 -- The facts of the readings that count, and the mentions that they add to those of the first reading: of each chunk, the
--- entities and pairs that it does not name there. Registered before: chunk, chosen, reading, fact, entity_mention and
--- relation_mention of these chunks.
+-- entities and pairs that it does not name there. A relation has one spelling. Registered before: chunk, chosen, reading,
+-- fact, entity_mention and relation_mention of these chunks; spelling.
 CREATE TEMP TABLE chosen_fact AS
 WITH read AS (
     SELECT chunk_id, pass, min((source, path, chunk_index, extraction_key)) AS first
@@ -8,11 +8,12 @@ WITH read AS (
     JOIN (SELECT source, chunk_id, pass, extraction_key FROM reading WHERE status <> 'failed') USING (source, chunk_id)
     GROUP BY chunk_id, pass
 )
-SELECT f.* REPLACE (c.source AS source), c.doc_id, c.path, c.extraction_source, c.extraction_key AS chosen_key
+SELECT f.* REPLACE (c.source AS source, s.spelling AS relation), c.doc_id, c.path, c.extraction_source, c.extraction_key AS chosen_key
 FROM fact f
 JOIN read r
 ON f.chunk_id = r.chunk_id AND f.pass = r.pass AND f.source = r.first[1] AND f.extraction_key = r.first[4]
-JOIN chosen c ON f.chunk_id = c.chunk_id;
+JOIN chosen c ON f.chunk_id = c.chunk_id
+JOIN spelling s ON f.relation = s.relation;
 
 CREATE TEMP VIEW fact_name AS
 SELECT chunk_id, extraction_source AS source, chosen_key AS extraction_key, subject AS name, subject_type AS type,

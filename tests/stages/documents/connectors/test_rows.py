@@ -214,6 +214,7 @@ def test_typed_numbers_are_what_they_are(folder: Path, tmp_path: Path, decimal: 
         ({"relation": "cost", "object": "b"}, None),
         ({"relation": "Price", "value": "b"}, "Price is stated twice, with other types, kind or unit"),
         ({"relation": "price", "object": "b"}, "price is stated twice"),
+        ({"relation": "ｐrice_", "object": "b"}, "stated twice"),
         ({"relation": "price", "value": "b", "kind": "text"}, "price is stated twice"),
         ({"relation": "price", "value": "b", "unit": "EUR"}, "price is stated twice"),
         ({"relation": "price", "value": "b", "single": True}, "price is stated twice"),
