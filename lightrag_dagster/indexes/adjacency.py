@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,19 +103,23 @@ class MappedTable:
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
-        # Of each batch by itself: `Table.take` first copies all batches of a text column into one.
-        found: dict[int, dict[str, Any]] = {}
-        for start, batch in self._batches:
-            here = np.flatnonzero((rows >= start) & (rows < start + len(batch)))
-            if len(here):
-                found |= zip(here.tolist(), batch.take((rows[here] - start).tolist()).to_pylist(), strict=True)
-        return [found[place] for place in range(len(rows))]
+        order = np.argsort(rows, kind="stable")
+        taken = rows_at(self.rows, rows[order]).to_pylist()
+        return [one for _, one in sorted(zip(order.tolist(), taken, strict=True), key=lambda pair: pair[0])]
 
-    @cached_property
-    def _batches(self) -> list[tuple[int, pa.RecordBatch]]:
-        """The batches of the table, each with its first row."""
-        batches = self.rows.to_batches()
-        return list(zip(accumulate(map(len, batches), initial=0), batches, strict=False))
+
+def rows_at(table: pa.Table, rows: Rows) -> pa.Table:
+    """Return rows of a table by ascending positions.
+
+    Each batch is read by itself: `Table.take` first copies all batches of a text column into one.
+    """
+    found, start = list[pa.RecordBatch](), 0
+    for batch in table.to_batches():
+        here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, start + len(batch))]
+        if len(here):
+            found.append(batch.take(pa.array(here - start)))
+        start += len(batch)
+    return pa.Table.from_batches(found, table.schema)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Rows
-from lightrag_dagster.query.graph.quotes import newest_quotes
+from lightrag_dagster.query.graph.citing import newest_quotes
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.drawing import Drawing, drawing_of

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
-from lightrag_dagster.query.graph.quotes import EntityQuote, citations_of
+from lightrag_dagster.query.graph.citing import FoundQuote, citations_of
 from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.fitting import Fitting
 
@@ -49,7 +49,7 @@ class QuotedEvidence(NamedTuple):
 
 
 def evidence_of(
-    graph: Adjacency, sources: list[str], quotes: list[EntityQuote], fit: Fitting, bounds: PageBounds
+    graph: Adjacency, sources: list[str], quotes: list[FoundQuote], fit: Fitting, bounds: PageBounds
 ) -> QuotedEvidence:
     """Return the quotes that have room, the first ones of all entities before the second ones, by entity."""
     order = _in_turn(quotes)
@@ -75,7 +75,7 @@ def evidence_of(
     return QuotedEvidence({name: list(column) for name, column in zip(names, columns, strict=True)}, documents)
 
 
-def _in_turn(quotes: list[EntityQuote]) -> list[int]:
+def _in_turn(quotes: list[FoundQuote]) -> list[int]:
     """Return the positions of quotes, the first of each entity, then the second, and so on."""
     numbers = np.array([one.number for one in quotes], dtype=np.int64)
     if not len(numbers):

@@ -17,7 +17,7 @@ def entity(seen: Snapshot, name: str, limit: int) -> Profile:
     (known,) = graph.entities.take(np.array([row], dtype=np.int32))
     aliases = [Alias(**one) for one in seen.statements.rows("aliases", entities=[known["entity_id"]]).to_pylist()]
     others = [one for one in aliases if one.name != known["name"]]
-    cited = evidence_of(seen, "entity", row, [names_of(seen, row, known["name"])], limit)
+    cited = evidence_of(seen, "entity", row, names_of(seen, np.array([row], dtype=np.int32)), limit)
     near, left_out = _strongest(seen, hops_from(graph, row, 1), 1, limit)
     chunks = graph.entity_chunks.of(row)
     return Profile(

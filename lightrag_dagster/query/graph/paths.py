@@ -39,7 +39,7 @@ def _told(seen: Snapshot, way: Way, start: int, walked: list[tuple[int, int]], l
     rows = np.array([start, *(entity for _, entity in walked)], dtype=np.int32)
     entities = seen.graph.entities.take(rows)
     relations = seen.graph.relations.take(np.array([relation for relation, _ in walked], dtype=np.int32))
-    names = [names_of(seen, row, entity["name"]) for row, entity in zip(rows.tolist(), entities, strict=True)]
+    names = names_of(seen, rows)
     steps = []
     for at, ((row, _), relation) in enumerate(zip(walked, relations, strict=True)):
         cited = evidence_of(seen, "relation", row, names[at : at + 2], limit)

@@ -1,2 +1,3 @@
-SELECT chunk_id, arg_min(description, mention_index) AS statement FROM said_of_relation
-WHERE relation_id = $row AND list_contains($chunks::VARCHAR[], chunk_id) GROUP BY chunk_id
+-- What passages said of relations. Registered before: asked (id, chunk_id).
+SELECT relation_id AS id, chunk_id, arg_min(description, mention_index) AS statement
+FROM said_of_relation WHERE (relation_id, chunk_id) IN (FROM asked) GROUP BY ALL
