@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.imports.files import RECORD, WrittenDocuments, safe_path, write_documents
-from lightrag_dagster.imports.stored import StoredDocument
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument
 
 
-def write(folder: Path, documents: Sequence[StoredDocument]) -> WrittenDocuments:
-    return write_documents(folder, lambda: documents, 1000)
+def write(folder: Path, documents: Sequence[StoredDocument], place: str = "rag") -> WrittenDocuments:
+    return write_documents(folder, StoredBase("r", "m", folder.parent / place, lambda: iter(documents)), 1000)
 
 
 def document(path: str, text: str = "A text.", number: int = 0) -> StoredDocument:
@@ -206,3 +206,13 @@ def test_a_name_that_looks_like_one_of_ours_is_another(tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(other, [*there(p1="one", p2="two"), StoredDocument("a", path, "three")])
     assert sorted(files(other).values()) == ["one", "three", "two"]
+
+
+def test_another_base_has_documents_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "notes", [document("a.txt", "of the first"), document("b.txt", "too", 1)], "first")
+    written = write(tmp_path / "notes", [document("a.txt", "of the second", 2)], "second")
+    assert written.counts == {"new": 1, "renamed": 1}
+    assert sorted(files(tmp_path / "notes").values()) == ["of the first", "of the second", "too"]
+    again = write(tmp_path / "notes", [document("a.txt", "edited there", 3)], "second")
+    assert again.counts == {"changed": 1, "renamed": 1}
+    assert sorted(files(tmp_path / "notes").values()) == ["edited there", "of the first", "too"]
