@@ -12,5 +12,5 @@ REPORT_FILE = "report.html"
 REPORT_REVISION = "4"
 """Revision of the page: one of another revision is made again."""
 
-EXPORT_REVISION = "1"
+EXPORT_REVISION = "2"
 """Revision of the other formats: exports of another one are made again."""

@@ -16,7 +16,7 @@ from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS
 from lightrag_dagster.storage.files.atomic import replacing, write_text
 
 RECORD = ".imported"
-"""The hidden file of a source, a line for each imported file: hashes of its path, text and id, and of its path there."""
+"""The hidden file of a source, a line for each imported file: hashes of its path, text, id and path there."""
 
 _UNFIT = re.compile(rf'{UNFIT_CHARACTERS.pattern}|[<>:"|?*]')
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")

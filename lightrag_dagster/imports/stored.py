@@ -32,10 +32,10 @@ class EditedName(NamedTuple):
 class StoredBase:
     """A base of another system.
 
-    `recipe` names rows that come from it, `model` is theirs; `place` tells it from others of its kind. `documents` gives all documents each time. `answers` has
-    by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
-    `claims` has likewise answers of the pass `claims`, whose file says what `schema` does; there is none without it.
-    `notes` are sentences about what could not be read.
+    `recipe` names rows that come from it, `model` is theirs; `place` tells it from others of its kind. `documents`
+    gives all documents each time. `answers` has by `key_of` the text of a chunk the answers about it, in order;
+    `vectors` gives texts of chunks and their vectors. `claims` has likewise answers of the pass `claims`, whose file
+    says what `schema` does; there is none without it. `notes` are sentences about what could not be read.
     """
 
     recipe: str

@@ -2,10 +2,10 @@
 -- snapshot; found, its communities; changed, the rows that differ from the snapshot before; the variable day, of its
 -- publication; and the functions `cell`, a text as Markdown on one line, and `yaml`, in quotes.
 
--- A file name of plain ASCII that no other id has, on disks that ignore case as well: what of the text is readable in
--- it, and the last digits of the id.
+-- A file name that no other id has, on disks that ignore case as well: letters and digits of the text, in any script, and
+-- the last digits of the id.
 CREATE TEMP MACRO page_of(text, id) AS ltrim(
-    rtrim(left(ltrim(regexp_replace(lower(strip_accents(text)), '[^a-z0-9]+', '-', 'g'), '-'), 60), '-')
+    rtrim(left(ltrim(regexp_replace(lower(nfc_normalize(text)), '[^\p{L}\p{M}\p{N}]+', '-', 'g'), '-'), 50), '-')
     || '-' || right(id, 12), '-'
 );
 

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
@@ -15,9 +17,12 @@ from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.formats import format_of, media_type
 from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
-from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
+from lightrag_dagster.settings import ChunkingSettings, DocumentSettings, RowsSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
+from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
+from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -58,6 +63,14 @@ def raw_documents() -> dict[str, Any]:
     for stamp in read.stamps.select(["doc_id", "digest"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
+    days = ("3. März 2024", "3 mars 2024", "3 maja 2024", "3 мая 2024", "2024年5月3日", "令和5年5月1日", "03/13/2024")
+    table = RowDocuments(TableFiles(DOCUMENTS, EVERY_FILE), RowsSettings(date="day"), {})
+    for number, day in enumerate(days):
+        found[f"row of {day}"] = table.document({"id": number, "text": "A row.", "day": day}).stamp
+    with TemporaryDirectory() as folder:
+        at = pa.array([datetime(2024, 4, 1, tzinfo=UTC)], pa.timestamp("us", "Asia/Tokyo"))
+        pq.write_table(pa.table({"at": at}), Path(folder) / "rows.parquet")
+        found["time with a zone"] = [str(row["at"]) for row in TableFiles(Path(folder), EVERY_FILE).rows()]
     for name, data in _made().items():
         found[name] = extract_text(data, name).text
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]

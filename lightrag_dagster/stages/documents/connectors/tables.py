@@ -1,5 +1,6 @@
 """Sources of rows: CSV, JSON Lines and Parquet files, a DuckDB file, any database of SQLAlchemy."""
 
+import datetime
 import decimal
 import errno
 import json
@@ -243,9 +244,28 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
             elif suffix in _JSON:
                 yield from _rows_of_json(connection, path, part)
             else:
-                yield from _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
+                rows = _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
+                yield from _in_their_zones(path, rows)
         except OSError as error:
             raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
+
+
+def _in_their_zones(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows of a Parquet file with times in the zone that it names for their column, where DuckDB has UTC."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    named = ((one.name, one.type.tz) for one in pq.read_schema(path) if pa.types.is_timestamp(one.type) and one.type.tz)
+    zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
+    for row in rows:
+        yield row | {name: _in_zone(row[name], zone) for name, zone in zones.items() if row[name] is not None}
+
+
+def _in_zone(value: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
+    try:
+        return value.astimezone(zone)
+    except OverflowError:  # as of the year 9999, by which tables write an open end
+        return value
 
 
 def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From | None) -> Iterator[Row]:

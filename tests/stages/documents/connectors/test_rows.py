@@ -372,3 +372,12 @@ def test_a_file_of_rows_that_a_link_takes_the_place_of_is_not_read(tmp_path: Pat
     (folder / f"b.{suffix}").symlink_to(private)
     with pytest.raises(OSError, match="a symbolic link was put into its place"):
         list(rows)
+
+
+def test_times_of_parquet_are_in_the_zone_of_their_column(tmp_path: Path) -> None:
+    days = [datetime(2024, 3, 31, 22, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC), None]
+    table = pa.table({"berlin": pa.array(days, pa.timestamp("us", "Europe/Berlin")), "utc": days})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    rows = [*TableFiles(tmp_path, Patterns(("**/*",))).rows()]
+    assert [str(row["berlin"])[:10] for row in rows] == ["2024-04-01", "9999-12-31", "None"]
+    assert [row["utc"] for row in rows] == days
