@@ -243,6 +243,10 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         number = read_number(value, schema.decimal)
         if number is None and said and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
+        if number is None and said and not schema.decimal:
+            behind = said.words[max(0, span.end - said.start) :].split()[:1]  # whole things, as employees
+            whole = read_number(" ".join([value, *behind]))
+            number = whole and (whole[0], "")
         if "mil" in value.casefold().split() and passage.decimal == ".":  # a million in English, elsewhere a thousand
             number = None
         if number is None:

@@ -128,7 +128,7 @@ def _amount() -> re.Pattern[str]:
         (?P<core>
             (?:(?P<ahead>(?<![\d\w])(?<!\d[ ])(?:{pairs}|{money}|(?-i:[A-Z]{{1,3}})-?{CURRENCY_SIGN}))[^\S\n]?
                 |(?P<name>(?<![^\W\d_])[A-Z]{{1,4}}))?
-            (?<!\d)(?<!\d[.,])(?P<number>(?P<telephone>{_TELEPHONE})|{_NUMBER})
+            (?<!\d)(?<!\d[.,])(?P<number>(?(name)\d+(?:[.,]\d+)*|(?:(?P<telephone>{_TELEPHONE})|{_NUMBER})))
             (?P<scale>(?:
                 [\s-]?(?:{scales})\.?
                 |(?(ahead)(?:[^\S\n]?(?:mm?|mill)|[kb])(?!\w)|(?:

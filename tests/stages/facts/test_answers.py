@@ -263,6 +263,7 @@ def test_a_number_in_doubt_is_told_from_none_and_the_relation_settles_it(
         ("The pipe at the harbour of Kiel is 1.250 m long, as the engineers measured it.", "1.250 m", 1.25),
         ("Die neue Halle am Hafen von Kiel hat eine Fläche von 2.500 m² für die Lagerung von Korn.", "2.500 m²", 2500),
         ("Das Paket am Hafen von Kiel wiegt 1,250 kg, wie die Prüfer gemessen haben.", "1,250 kg", 1.25),
+        ("El puerto de Kiel tiene 12.000 empleados, según dicen los ingenieros.", "12.000", 12000),
         ("The old harbour of Kiel has 5 mil visitors a year, as the engineers say of it.", "5 mil visitors", None),
         ("El puerto de Kiel tiene 5 mil visitantes al año, según dicen los ingenieros.", "5 mil visitantes", 5000),
         ("La nueva nave del puerto de Kiel tiene una superficie de 2.500 m² para el grano.", "2.500 m²", None),
@@ -272,7 +273,7 @@ def test_the_language_of_a_passage_settles_a_number_in_doubt_where_it_is_certain
     passage: str, value: str, number: float | None
 ) -> None:
     schema = {"name": "sizes", "types": ["place"], "relations": {"size": {"from": "place", "value": "number"}}}
-    said = answer({"subject": "Kiel", "relation": "size", "value": value, "words": value})
+    said = answer({"subject": "Kiel", "relation": "size", "value": value, "words": passage})
     found = read_answer(said, Pass.model_validate(schema), passage)
     assert [fact.number for fact in found.facts] == ([] if number is None else [number])
     assert found.rejected == ((answers.IN_DOUBT,) if number is None else ())

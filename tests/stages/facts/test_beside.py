@@ -59,6 +59,8 @@ def found(passage: str, value: str) -> str | None:
         ("omsetning 5 mill. kr", "5", "5 mill. kr"),
         ("RM500 a month", "500", "RM500"),
         # changes, prices and counts are no ranges
+        ("Ab Mai kostet Śruba M8 950 Euro.", "950 Euro", "950 Euro"),
+        ("Ab Mai kostet Lamp K2 125.000 Euro.", "125.000", "125.000 Euro"),
         ("The price fell 3 to 40 EUR.", "40 EUR", "40 EUR"),
         ("sales rose 12 to 340 million EUR", "340 million EUR", "340 million EUR"),
         ("Sales grew 8% to $12 million.", "8%", "8%"),
