@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +60,8 @@ def write_documents(folder: Path, base: StoredBase, most: int) -> WrittenDocumen
     record, written = _read(folder / RECORD), WrittenDocuments()
     paths = _place(folder, base, record, most, written)
     for one in base.documents():
-        identity, text = digest(one.id), valid(one.text)
+        text = valid(one.text)
+        identity = _identity(base, one, text, record)
         if (path := paths.pop(identity, None)) is None:
             continue
         outcome = _write(folder, path, text, record[identity].text) if path else "removed here"
@@ -90,7 +91,8 @@ def _place(
     here = {digest(composed(path)): path for path in relative}
     ids, paths, new = set[str](), dict[str, str](), list[tuple[str, str, str]]()
     for one in base.documents():
-        identity, text = digest(one.id), valid(one.text)
+        text = valid(one.text)
+        identity = _identity(base, one, text, record)
         if identity in ids:
             continue
         ids.add(identity)
@@ -125,6 +127,14 @@ def _paths(path: str, mark: str) -> Iterator[str]:
     stem, dot, suffix = path.rpartition(".")
     while mark := digest(mark):
         yield f"{stem}~{mark[:8]}{dot}{suffix}"
+
+
+def _identity(base: StoredBase, one: StoredDocument, text: str, record: Mapping[str, _ImportedFile]) -> str:
+    """Return the hash of a document's id, which LightRAG may have made of a path; of another text, of its base too."""
+    identity = digest(one.id)
+    entry = record.get(identity)
+    is_of_another = entry and entry.name != _name(base, one) and entry.text != text_digest(text)
+    return digest(str(base.place.resolve()), one.id) if is_of_another else identity
 
 
 def _name(base: StoredBase, one: StoredDocument) -> str:

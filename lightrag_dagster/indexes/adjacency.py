@@ -104,8 +104,8 @@ class MappedTable:
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
         order = np.argsort(rows, kind="stable")
-        taken = rows_at(self.rows, rows[order]).to_pylist()
-        return [one for _, one in sorted(zip(order.tolist(), taken, strict=True), key=lambda pair: pair[0])]
+        taken: list[dict[str, Any]] = rows_at(self.rows, rows[order]).take(pa.array(np.argsort(order))).to_pylist()
+        return taken
 
 
 def rows_at(table: pa.Table, rows: Rows) -> pa.Table:

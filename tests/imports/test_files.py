@@ -208,11 +208,16 @@ def test_a_name_that_looks_like_one_of_ours_is_another(tmp_path: Path) -> None:
     assert sorted(files(other).values()) == ["one", "three", "two"]
 
 
-def test_another_base_has_documents_of_its_own(tmp_path: Path) -> None:
-    write(tmp_path / "notes", [document("a.txt", "of the first"), document("b.txt", "too", 1)], "first")
-    written = write(tmp_path / "notes", [document("a.txt", "of the second", 2)], "second")
-    assert written.counts == {"new": 1, "renamed": 1}
-    assert sorted(files(tmp_path / "notes").values()) == ["of the first", "of the second", "too"]
-    again = write(tmp_path / "notes", [document("a.txt", "edited there", 3)], "second")
-    assert again.counts == {"changed": 1, "renamed": 1}
-    assert sorted(files(tmp_path / "notes").values()) == ["edited there", "of the first", "too"]
+@pytest.mark.parametrize("same_ids", [True, False])
+def test_another_base_has_documents_of_its_own(tmp_path: Path, same_ids: bool) -> None:
+    folder = tmp_path / "notes"
+    write(folder, [document("a.txt", "of the first"), document("b.txt", "of both", 1)], "first")
+    second = [document("a.txt", "of the second", 0 if same_ids else 2), document("b.txt", "of both", 1)]
+    assert write(folder, second, "second").counts == {"new": 1, "renamed": 1, "unchanged": 1}
+    assert sorted(files(folder).values()) == ["of both", "of the first", "of the second"]
+    second[0] = document("a.txt", "edited there", 0 if same_ids else 3)
+    assert write(folder, second, "second").counts == {"changed": 1, "renamed": 1, "unchanged": 1}
+    assert sorted(files(folder).values()) == ["edited there", "of both", "of the first"]
+    first = [document("a.txt", "of the first"), document("b.txt", "of both", 1)]
+    assert write(folder, first, "first").counts == {"unchanged": 2}
+    assert len(files(folder)) == 3

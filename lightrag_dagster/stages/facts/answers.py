@@ -243,14 +243,14 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         number = read_number(value, schema.decimal)
         if number is None and said and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
-        if number is None and said and not schema.decimal:
+        in_doubt = number is None and not schema.decimal and read_number(value, ".") and read_number(value, ",")
+        if in_doubt and said:
             behind = said.words[max(0, span.end - said.start) :].split()[:1]  # whole things, as employees
             whole = read_number(" ".join([value, *behind]))
             number = whole and (whole[0], "")
         if "mil" in value.casefold().split() and passage.decimal == ".":  # a million in English, elsewhere a thousand
             number = None
         if number is None:
-            in_doubt = not schema.decimal and read_number(value, ".") and read_number(value, ",")
             raise _RejectedError(IN_DOUBT if in_doubt else NO_NUMBER)
         return _End(value=value, number=number[0], unit=number[1] or (schema.unit and unit_of(schema.unit)))
     return _End(value=value)

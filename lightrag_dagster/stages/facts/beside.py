@@ -83,7 +83,7 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     if not is_alike or _follows(text, one, "by"):
         return False
     if not _follows(text, one, "from"):
-        has_both = unit or is_currency(other["core"].split()[-1])
+        has_both = unit or other["ahead"] or is_currency(other["core"].split()[-1])
         return joined["to"].strip() not in _ALSO_AT and not (has_both and _follows(text, one, "changed"))
     are_years = all(re.fullmatch(r"[12]\d{3}", each["number"]) for each in (one, other))
     return not are_years and not _follows(text, one, "changes", end="", rest=_REST_OF_SENTENCE)

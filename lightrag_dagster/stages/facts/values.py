@@ -36,7 +36,7 @@ _OTHER = re.compile(r"(?<![^\W\d_])\d|^(?:st|nd|rd|th)(?!\w)|[⁄¼-¾⅐-⅟]|^
 _UNSURE = re.compile(r"[<>≤≥±+~≈]|^[?*!…]|[?*!…]$|^[^(]*\)|\([^)]*$")
 """Signs beside a unit which say that the number may not be the amount."""
 
-_MIL = re.compile(r"(?:^|(?<![^\W\d]))(?:us)?[$£][\d., ]+mil(?!\w)", re.IGNORECASE)
+_MIL = re.compile(r"(?:us)?[$£][\d., ]+mil(?!\w)", re.IGNORECASE)
 """A thousand in Spanish and Portuguese, a million in English."""
 
 _WORD = re.compile(r"[ -]?(百万|千万|[万萬亿億兆千]|[^\W\d_]++(?!\d))\.? ?")

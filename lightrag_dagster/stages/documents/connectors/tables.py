@@ -258,7 +258,7 @@ def _in_their_zones(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     named = ((one.name, one.type.tz) for one in pq.read_schema(path) if pa.types.is_timestamp(one.type) and one.type.tz)
     zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
     for row in rows:
-        yield row | {name: _in_zone(row[name], zone) for name, zone in zones.items() if row[name] is not None}
+        yield {**row} | {name: _in_zone(row[name], zone) for name, zone in zones.items() if row[name] is not None}
 
 
 def _in_zone(value: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
