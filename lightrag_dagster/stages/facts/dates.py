@@ -58,7 +58,7 @@ _FORMS = (
 class When(NamedTuple):
     """First and last day of a time, with the precision in which they were written: day, month or year.
 
-    That of an end whose words are no date, where the other end is one, is `unread`.
+    An end in words that cannot be read has the precision `unread`, if the other end is a date.
     """
 
     valid_from: date | None

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
@@ -252,9 +254,6 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
 
 def _in_their_zones(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield rows of a Parquet file with times in the zone that it names for their column, where DuckDB has UTC."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     named = ((one.name, one.type.tz) for one in pq.read_schema(path) if pa.types.is_timestamp(one.type) and one.type.tz)
     zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
     for row in rows:
