@@ -21,13 +21,13 @@ from tools.settings_page import leaves
 CODE = {
     "assets": 2319,  # tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
     "cli": 3959,  # three causes for `status --check`; gold, also gone; JSON has what text says; restored homes; Ctrl-C
-    "core": 1625,  # relations and types as they are compared; sheets of people, their columns; keys of front matter; characters; what free models share
+    "core": 1625,  # relations and types as they are compared; sheets of people, their columns; keys of front matter
     "curation.desk": 780,
     "curation.rules": 675,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 201,
     "evaluation": 1459,  # gold, the gate; one limit for all of a trial; gold that is gone, MRR in the verdict
     "exports": 371,  # OKF
-    "imports": 886,  # two bases in one source; files by ids; three imports, where 500 were asked; claims, facts of a table
+    "imports": 886,  # two bases in one source; files by ids; three imports, where 500 were asked
     "indexes": 2303,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
     "models": 2399,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
@@ -43,7 +43,7 @@ CODE = {
     "serving": 884,  # a priced stream is complete before its first line; clients that do not read or send
     "settings": 1098,  # names that are one in other letters; scopes, access; empty paths; types as answers are read
     "spending": 554,  # stores that are gone; batches over midnight; unknown prices; empty databases
-    "stages": 6056,  # zones of Parquet, half a time, telephones, spellings; kept rows of the merge; numbers in doubt, exact ones
+    "stages": 6056,  # zones of Parquet, half a time, telephones, spellings; kept rows of the merge
     "storage": 4195,  # scopes, checks of files; what cannot be read is not damaged; what no run makes again
     "testing": 226,
     "the package itself": 659,  # files that cannot be read
