@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -254,9 +255,10 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
 
 def _in_their_zones(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield rows of a Parquet file with times in the zone that it names for their column, where DuckDB has UTC."""
+    first = [*islice(rows, 1)]  # DuckDB says what is wrong with a file
     named = ((one.name, one.type.tz) for one in pq.read_schema(path) if pa.types.is_timestamp(one.type) and one.type.tz)
     zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
-    for row in rows:
+    for row in chain(first, rows):
         yield {**row} | {name: _in_zone(row[name], zone) for name, zone in zones.items() if row[name] is not None}
 
 
