@@ -140,6 +140,7 @@ def folded(name: str) -> str:
     return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
+@lru_cache(maxsize=1024)
 def normalise_type(text: str) -> str:
     """Return the first type of a list, lower case, without spaces and cut as names are; it may be in brackets."""
     kind = _repeated(text, _type_pass)
