@@ -97,6 +97,9 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
         ("search", {"question": "abc"}, "query: Field required"),
         ("read", {"id": "office", "start": 1 << 63}, "start: Input should be less than"),
         ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
+        ("entity", {"name": "Bergen", "limit": True}, "limit: Value error, a number is needed, not true or false"),
+        ("facts", {"as_of": "2024-W01"}, "as_of takes a day, month or year"),
+        ("facts", {"value": "> "}, "value takes a text, or a number or date after a sign"),
         pytest.param(
             "read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"', marks=pytest.mark.long
         ),
@@ -121,6 +124,11 @@ def test_a_tool_is_described_and_its_results_are_short(published_home: Path) -> 
     assert search.description == "Find passages, entities, relations and facts, best first."
     assert [search.input_schema["properties"][one]["default"] for one in ("top_k", "chunk_top_k")] == [4, 5]
     assert all(one.description for one in others)
+
+
+def test_the_parts_of_a_description_are_lines() -> None:
+    told = {"description": "One.<SEP>Two.", "neighbours": [{"description": "Three.<SEP>Four."}]}
+    assert asking.lean(told) == {"description": "One.\nTwo.", "neighbours": [{"description": "Three.\nFour."}]}
 
 
 @pytest.mark.long
