@@ -9,8 +9,8 @@ REPORT = "report"
 
 REPORT_FILE = "report.html"
 
-REPORT_REVISION = "4"
+REPORT_REVISION = "5"
 """Revision of the page: one of another revision is made again."""
 
-EXPORT_REVISION = "1"
+EXPORT_REVISION = "2"
 """Revision of the other formats: exports of another one are made again."""

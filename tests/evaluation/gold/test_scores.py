@@ -171,9 +171,15 @@ def test_a_recipe_is_compared_with_the_one_before_it(
     assert found == (["F1 of entity rows is 0.600, and was 0.900 by the recipe before"] if is_worse else [])
 
 
+def test_scores_by_other_gold_are_not_compared() -> None:
+    table = history({"r1": GOOD}, {"r2": POOR})
+    grown = table.set_column(table.schema.get_field_index("gold"), "gold", pa.array(["before", "now"]))
+    assert worse_than_before(grown, "gen-2") == []
+
+
 def test_scores_become_rows_and_facts() -> None:
     found = score(judged(*outcomes("a", 1, 1, 0)))
-    table = as_table(found, 7, "gen-7")
+    table = as_table(found, 7, "gen-7", "hash")
     assert table.schema.equals(EXTRACTION_EVALUATION)
     first = table.to_pylist()[0]
     assert (first["sequence"], first["grouping"], first["right_rows"], first["precision"]) == (7, "all", 1, 0.5)
