@@ -231,9 +231,9 @@ def _print_problems(console: Console, states: Pending) -> None:
 def _print_cost(console: Console, home: Home) -> None:
     ledger = Ledger(home.ledger)
     try:
-        if run := ledger.last_run():
-            by_last = f"${ledger.spent(run):.4f} of it by the last run that asked a model"
-            console.print(f"Spent: ${_spent(home):.4f} so far, {by_last}.")
+        if last := ledger.last_day():
+            on_last = f"${last[1]:.4f} of it on {last[0]}, UTC, the last day on which a model was asked"
+            console.print(f"Spent: ${_spent(home):.4f} so far, {on_last}.")
     except StoreError:  # which ends the command, when all else is printed
         console.print("Spent: not known.")
 

@@ -85,7 +85,7 @@ class TemporaryHome:
         return {name: self.tables.read(name, source) for name in versions}
 
     def _extract(self, source: str, reading: Reading) -> StageReport:
-        account = replace(self._account, purpose=reading.table if reading.of_pass else "")
+        account = replace(self._account, source=source, purpose=reading.table if reading.of_pass else "")
         model = partial(open_chat_model, self.settings.llm, self._home, "extract", account)
         report = extract_source(source, self.tables, self._recipes, model, reading)
         assert not isinstance(report, Waiting)

@@ -134,12 +134,13 @@ class Ledger:
                     batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
 
-    def last_run(self) -> str | None:
-        """Return the newest run that asked a model, not stored answers alone."""
-        asked = (ALL.c.calls > 0) | (ALL.c.cost_usd > 0)
-        statement = select(ALL.c.run).where(asked).order_by(ALL.c.number.desc()).limit(1)
+    def last_day(self) -> tuple[date, float] | None:
+        """Return the newest day, UTC, on which a model was asked, not stored answers alone, and its US dollars."""
+        asked, sums = (ALL.c.calls > 0) | (ALL.c.cost_usd > 0), (ALL.c.day, func.sum(ALL.c.cost_usd))
+        statement = select(*sums).where(asked).group_by(ALL.c.day).order_by(ALL.c.day.desc()).limit(1)
         with self._reading() as connection:
-            return connection.execute(statement).scalar() if connection else None
+            found = connection.execute(statement).fetchall() if connection else []
+        return next(((_EPOCH + timedelta(days=day), usd) for day, usd in found), None)
 
     def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
         """Set money aside, or return the limit of the account that it would exceed.

@@ -60,6 +60,8 @@ def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
     assert events == ReadByPass(2, {WORDS_LACKING: 4}, 0, 0, events.answers_cost_usd)
     bought = Ledger(Home.of(reading).ledger).by_purpose()["readings@events"]
     assert bought.calls == 3
+    by_source = Ledger(Home.of(reading).ledger).costs(["source", "purpose"])
+    assert [one["source"] for one in by_source if one["purpose"] == "readings@events"] == ["notes"]
     assert bought.cost_usd == pytest.approx(events.answers_cost_usd)
     assert trial.after.answers_cost_usd == pytest.approx(trial.before.answers_cost_usd + events.answers_cost_usd)
     assert trial.backfill_cost_usd == pytest.approx(events.answers_cost_usd), "all 3 chunks; the rest is stored"
