@@ -40,9 +40,9 @@ def extraction_evaluation(
         found = find_passages(situation, gold)
         judged = judge(gold, found.located, found.tables.values(), situation.decided.curation, settings.merging.types)
         scores = score(judged)
-    inputs = gold_inputs(snapshot.snapshot_id, gold)
-    rows = as_table(scores, snapshot.sequence, snapshot.snapshot_id, inputs["gold"])
+    rows = as_table(scores, snapshot.sequence, snapshot.snapshot_id)
     history = with_history(before, rows)
+    inputs = gold_inputs(snapshot.snapshot_id, gold)
     stored.write(TABLE, ALL_SOURCES, history, inputs=inputs, recipe=lightrag.recipes.extraction_evaluation)
     low = [f"F1 of {one.kind} rows is {one.f1.mean:.3f}" for one in below(scores, settings.gold.least_f1)]
     overall = [one for one in scores if one.grouping == "all"]

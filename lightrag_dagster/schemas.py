@@ -283,7 +283,6 @@ EXTRACTION_EVALUATION = table(
     column("grouping", pa.string(), "all; or recipe, model, source or type: the passages of the value."),
     column("value", pa.string(), "A recipe, model, source or type of entities; all."),
     column("kind", pa.string(), "entity, type, relation or fact; all: these together."),
-    column("gold", pa.string(), "Hash of all gold rows; only scores of equal gold are compared.", nullable=True),
     column("passages", pa.int64(), "Passages whose gold has the kind."),
     column("right_rows", pa.int64(), "Rows that were extracted and are gold."),
     column("wrong_rows", pa.int64(), "Rows that were extracted and are not."),
