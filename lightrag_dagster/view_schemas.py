@@ -70,9 +70,7 @@ CONTRADICTIONS = table(
 CHANGES = table(
     column("kind", pa.string(), "document, entity, relation or fact."),
     column("id", pa.string(), "doc_id, entity_id, relation_id or fact_id."),
-    column(
-        "name", pa.string(), "source/path, display name, or both ends with a dash between; of a fact its relation too."
-    ),
+    column("name", pa.string(), "source/path, display name, or both ends with a dash, or what a fact says, between."),
     column("change", pa.string(), "added, changed or removed."),
     column("columns", pa.list_(pa.string()), "Of a changed row the columns that differ, as in its table."),
     column("before", pa.string(), "Their values before, as JSON.", nullable=True),

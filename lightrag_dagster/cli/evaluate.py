@@ -138,13 +138,11 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
             return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)
         return _draft(console, drafting, file, account, as_json=as_json)
+    if price and as_json:
+        terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
+        return 0
     if price:
-        if as_json:
-            terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
-            return 0
-        console.print(
-            "Without a language model, sentences are taken out of a copy of the documents: no call to one, $0."
-        )
+        console.print("Without a language model, sentences are taken out of a copy: no call to one, $0.")
         return 0
     if file:
         raise SettingsError(
@@ -203,15 +201,12 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
         return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
         console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow")
+    others = f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
     if not made:
-        console.print(
-            f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; "
-            f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
-        )
+        console.print(f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; {others}")
         return 1
     console.print(
-        f"Questions in {file}: {len(drafted.questions):,} of {drafting.passages:,} passages; {drafted.unfit:,} answer "
-        f"no question, {len(drafted.failed):,} got no usable draft. Strike out what no person would ask, then run "
-        f"`lightrag-dagster evaluate --questions {file}`."
+        f"Questions in {file}: {made:,} of {drafting.passages:,} passages; {others} Strike out what no person would "
+        f"ask, then run `lightrag-dagster evaluate --questions {file}`."
     )
     return int(bool(drafted.failed))

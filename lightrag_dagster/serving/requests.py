@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field, Strict
 
 from lightrag_dagster.query.facts.conditions import By, FactOptions
 from lightrag_dagster.query.filters.filters import Filters
@@ -15,14 +15,7 @@ NARROWS = (
     " documents left out; the scope of a token hides them."
 )
 
-
-def _no_boolean(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("a number is needed, not true or false")
-    return value
-
-
-Number: TypeAlias = Annotated[int, BeforeValidator(_no_boolean)]
+Number: TypeAlias = Annotated[int, Strict()]
 """A whole number; pydantic takes true for 1 otherwise."""
 
 _NAME = "A name as people write it, or an id."

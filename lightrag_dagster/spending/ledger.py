@@ -80,12 +80,10 @@ class Ledger:
             if reserved:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
-    def spent(self, run: str, source: str | None = None) -> float:
-        """Return the cost of a run so far, with what is set aside; of one source if given. US dollars."""
+    def spent(self, run: str) -> float:
+        """Return the cost of a run so far, with what is set aside. US dollars."""
+        statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
-            if source is not None:
-                statement = statement.where(ALL.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:
