@@ -82,18 +82,15 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if changed:
-            heading, *shown = change_cells(changed)
-            title = "since the snapshot evaluated before"
-            print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
+            _print_cells(console, change_cells(changed), "since the snapshot evaluated before")
     return 1 if dropped else 0
 
 
 def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
     """Print recall by language, whether vectors, words or the graph find most, and how the default mode stands."""
     if languages := by_language(rows):
-        heading, *shown = language_cells(languages)
         title = f"recall@{K} by language (questions); * the best"
-        print_table(console, heading, shown, wrap={"mode"}, title=title, keys=1)
+        _print_cells(console, language_cells(languages), title, keys=1)
     if by := find_carriers(rows):
         console.print(carried(by))
     console.print(verdict(judged))
@@ -101,12 +98,14 @@ def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
 
 def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
     """Print the means of each mode (RETRIEVAL_EVALUATION), and the modes beside the controls (EVALUATED_QUESTIONS)."""
-    heading, *shown = cells(summary, ["recall"])
-    print_table(console, heading, shown, wrap={"mode"}, title=f"{of}, 95% intervals", keys=1)
-    heading, *shown = advantage_cells(advantages(rows))
-    print_table(
-        console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions", keys=2
-    )
+    _print_cells(console, cells(summary, ["recall"]), f"{of}, 95% intervals", keys=1)
+    _print_cells(console, advantage_cells(advantages(rows)), "beside the controls, the same questions", keys=2)
+
+
+def _print_cells(console: Console, found: list[list[str]], title: str, keys: int = 0) -> None:
+    """Print a heading and rows."""
+    heading, *shown = found
+    print_table(console, heading, shown, wrap={"mode", "beside", "metric", ""}, title=title, keys=keys)
 
 
 def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:

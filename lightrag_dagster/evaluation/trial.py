@@ -72,8 +72,8 @@ class Built(NamedTuple):
 class Trial:
     """A sample as it is and as it would be, and the questions about it.
 
-    `all_chunks` is the present number of chunks of the whole home, `new_answers_cost_usd` the cost of those answers
-    that its rows do not have.
+    `all_chunks` is the present number of chunks of the whole home. `backfill_cost_usd` is the cost of asking about all
+    of them as about those of the sample, without the answers that the home's rows have. US dollars.
     """
 
     documents: int
@@ -81,12 +81,7 @@ class Trial:
     questions: int
     before: Built
     after: Built
-    new_answers_cost_usd: float
-
-    @property
-    def backfill_cost_usd(self) -> float:
-        """The cost of asking about all chunks of the home as about those of the sample. US dollars."""
-        return self.new_answers_cost_usd * self.all_chunks / max(1, self.before.chunks)
+    backfill_cost_usd: float
 
 
 def try_recipe(
@@ -128,7 +123,8 @@ def try_recipe(
         after = _built(as_tried, sample, asked, usage)
         pairs = [(_answers(as_tried.rows(source)), _answers(rows)) for source, rows in sample.tables.items()]
     new = sum(_cost_usd(tried.join(stored, _ANSWER, join_type="left anti")) for tried, stored in pairs)
-    return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after, new)
+    cost_usd = new * sample.all_chunks / max(1, before.chunks)
+    return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after, cost_usd)
 
 
 def _answers(tables: Tables) -> pa.Table:

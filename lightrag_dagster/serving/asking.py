@@ -71,12 +71,8 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
         for one in found.cited or found.references
     ]
-    return {
-        "snapshot_id": found.snapshot_id,
-        "answer": found.text,
-        "references": references,
-        "notes": [*found.retrieval.notes, *by_rules],
-    }
+    told = {"snapshot_id": found.snapshot_id, "answer": found.text, "references": references}
+    return told | {"notes": [*found.retrieval.notes, *by_rules]}
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def speak(service: Service) -> None:
 
 
 def _unreadable(error: Exception) -> SessionMessage:
-    """Return the answer to a line that is no message, under its id if it has one."""
+    """Return the answer to a line that cannot be read as a message, under its id if it has one."""
     told, id_ = error.errors()[0]["input"] if isinstance(error, ValidationError) else None, None
     with suppress(ValueError):
         told = json.loads(told) if isinstance(told, str) else told  # it reads half a character, and the SDK does not

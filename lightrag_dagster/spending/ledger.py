@@ -80,10 +80,12 @@ class Ledger:
             if reserved:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
-    def spent(self, run: str) -> float:
-        """Return the cost of a run so far, with what is set aside. US dollars."""
-        statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
+    def spent(self, run: str, source: str | None = None) -> float:
+        """Return the cost of a run so far, with what is set aside; of one source if given. US dollars."""
         with self._reading() as connection:
+            statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
+            if source is not None:
+                statement = statement.where(ALL.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:
@@ -131,14 +133,6 @@ class Ledger:
                     arrays = map(pa.array, values, ENTRIES.types[1:])
                     batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
-
-    def last_day(self) -> tuple[date, float] | None:
-        """Return the newest day, UTC, on which a model was asked, not stored answers alone, and its US dollars."""
-        asked, sums = (ALL.c.calls > 0) | (ALL.c.cost_usd > 0), (ALL.c.day, func.sum(ALL.c.cost_usd))
-        statement = select(*sums).where(asked).group_by(ALL.c.day).order_by(ALL.c.day.desc()).limit(1)
-        with self._reading() as connection:
-            found = connection.execute(statement).fetchall() if connection else []
-        return next(((_EPOCH + timedelta(days=day), usd) for day, usd in found), None)
 
     def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
         """Set money aside, or return the limit of the account that it would exceed.

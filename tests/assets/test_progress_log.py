@@ -76,7 +76,7 @@ def test_the_run_has_the_lines(
     assert any("notes: 1 of 1 extractions, " in line for line in said)
     run = instance.get_run_by_id(result.run_id)
     assert run is not None
-    spent = Ledger(Home.of(online).ledger).spent(result.run_id)
+    spent = Ledger(Home.of(online).ledger).spent(result.run_id, "notes")
     assert (spent > 0, run.tags[COST_TAG]) == (True, f"${spent:.6f}")
 
 

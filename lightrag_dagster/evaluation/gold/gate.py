@@ -45,12 +45,8 @@ class Comparison(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return it for JSON, with the scores of both."""
         sides = {name: [one.facts() for one in score(getattr(self, name))] for name in ("before", "after")}
-        return {
-            **sides,
-            "difference": self.difference.facts(),
-            "unanswered": self.unanswered,
-            "cost_usd": self.usage.cost_usd,
-        }
+        about = {"difference": self.difference.facts(), "unanswered": self.unanswered, "cost_usd": self.usage.cost_usd}
+        return sides | about
 
     @property
     def unanswered(self) -> int:
