@@ -24,7 +24,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, try_gold
 from lightrag_dagster.evaluation.gold.judged import find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.evaluation.gold.scores import MEASURES, score
@@ -125,7 +125,7 @@ def gated(folder: Path, stored: str, model: str) -> str:
     for seed in range(SEEDS):
         settings = settings_of(folder, stored, f"{model}-{seed}", seed)
         compared = try_gold(Situation.looking(settings), settings)
-        assert compared is not None
+        assert isinstance(compared, Comparison)
         stopped += compared.is_worse
         differences.append(compared.difference.mean)
     seconds = (time.perf_counter() - before) / SEEDS

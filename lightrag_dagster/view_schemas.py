@@ -68,9 +68,9 @@ CONTRADICTIONS = table(
 """A view of pairs of FACT_SPANS that cannot both be."""
 
 CHANGES = table(
-    column("kind", pa.string(), "document, entity or relation."),
-    column("id", pa.string(), "doc_id, entity_id or relation_id."),
-    column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
+    column("kind", pa.string(), "document, entity, relation or fact."),
+    column("id", pa.string(), "doc_id, entity_id, relation_id or fact_id."),
+    column("name", pa.string(), "source/path, display name, or both ends with a dash, or what a fact says, between."),
     column("change", pa.string(), "added, changed or removed."),
     column("columns", pa.list_(pa.string()), "Of a changed row the columns that differ, as in its table."),
     column("before", pa.string(), "Their values before, as JSON.", nullable=True),
@@ -87,6 +87,7 @@ SNAPSHOTS = table(
     column("chunks", pa.int64(), "Chunk positions."),
     column("entities", pa.int64(), "Entities."),
     column("relations", pa.int64(), "Relations."),
+    column("facts", pa.int64(), "Facts."),
 )
 """The snapshots of a home."""
 

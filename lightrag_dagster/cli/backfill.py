@@ -11,7 +11,7 @@ from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
+from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
@@ -77,10 +77,11 @@ def _gate(console: Console, settings: Settings, account: str, about: dict[str, o
     """
     with one_step(terminal(stderr=True), "making the gold passages"):
         compared = try_gold(Situation.looking(settings), settings, account)
-    about["gold"] = compared and compared.facts()
-    if compared is None:
-        console.print(f"{TOO_FEW}; going on.", style="yellow")
+    if isinstance(compared, str):
+        about["gold"] = None
+        console.print(f"{compared}; going on.", style="yellow")
         return
+    about["gold"] = compared.facts()
     print_compared(console, compared)
     compared.require_better()
 

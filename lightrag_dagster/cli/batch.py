@@ -57,14 +57,9 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
 
 def _row(batch: Batch) -> tuple[str, ...]:
     hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
-    return (
-        batch.name[:_SHOWN],
-        batch.source,
-        batch.problem or batch.status or batch.state,
-        f"{batch.finished:,} of {batch.requests:,}",
-        f"{hours:.1f}",
-        f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}",
-    )
+    state, done = batch.problem or batch.status or batch.state, f"{batch.finished:,} of {batch.requests:,}"
+    cost = f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}"
+    return batch.name[:_SHOWN], batch.source, state, done, f"{hours:.1f}", cost
 
 
 async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:

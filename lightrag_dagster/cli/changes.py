@@ -13,7 +13,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 
-_KINDS = {"document": "documents", "entity": "entities", "relation": "relations"}
+_KINDS = {"document": "documents", "entity": "entities", "relation": "relations", "fact": "facts"}
 _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 _LONGEST = 200
 """Characters of a value that are printed."""

@@ -40,7 +40,7 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
         return
     counted = [name for name in _COUNTED if "cache" not in name or any(row[name] for row in costs)]
     rows = [
-        [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in counted), f"${row['cost_usd']:,.4f}"]
+        [*(row[name] or "(all)" for name in by), *(f"{row[name]:,}" for name in counted), f"${row['cost_usd']:,.4f}"]
         for row in costs
     ]
     sums = (f"{sum(row[name] for row in costs):,}" for name in counted)

@@ -82,18 +82,15 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if changed:
-            heading, *shown = change_cells(changed)
-            title = "since the snapshot evaluated before"
-            print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
+            _print_cells(console, change_cells(changed), "since the snapshot evaluated before")
     return 1 if dropped else 0
 
 
 def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
     """Print recall by language, whether vectors, words or the graph find most, and how the default mode stands."""
     if languages := by_language(rows):
-        heading, *shown = language_cells(languages)
         title = f"recall@{K} by language (questions); * the best"
-        print_table(console, heading, shown, wrap={"mode"}, title=title, keys=1)
+        _print_cells(console, language_cells(languages), title, keys=1)
     if by := find_carriers(rows):
         console.print(carried(by))
     console.print(verdict(judged))
@@ -101,12 +98,14 @@ def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
 
 def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
     """Print the means of each mode (RETRIEVAL_EVALUATION), and the modes beside the controls (EVALUATED_QUESTIONS)."""
-    heading, *shown = cells(summary, ["recall"])
-    print_table(console, heading, shown, wrap={"mode"}, title=f"{of}, 95% intervals", keys=1)
-    heading, *shown = advantage_cells(advantages(rows))
-    print_table(
-        console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions", keys=2
-    )
+    _print_cells(console, cells(summary, ["recall"]), f"{of}, 95% intervals", keys=1)
+    _print_cells(console, advantage_cells(advantages(rows)), "beside the controls, the same questions", keys=2)
+
+
+def _print_cells(console: Console, found: list[list[str]], title: str, keys: int = 0) -> None:
+    """Print a heading and rows."""
+    heading, *shown = found
+    print_table(console, heading, shown, wrap={"mode", "beside", "metric", ""}, title=title, keys=keys)
 
 
 def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
@@ -138,13 +137,11 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
             return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)
         return _draft(console, drafting, file, account, as_json=as_json)
+    if price and as_json:
+        terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
+        return 0
     if price:
-        if as_json:
-            terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
-            return 0
-        console.print(
-            "Without a language model, sentences are taken out of a copy of the documents: no call to one, $0."
-        )
+        console.print("Without a language model, sentences are taken out of a copy: no call to one, $0.")
         return 0
     if file:
         raise SettingsError(
@@ -203,15 +200,12 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
         return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
         console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow")
+    others = f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
     if not made:
-        console.print(
-            f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; "
-            f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
-        )
+        console.print(f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; {others}")
         return 1
     console.print(
-        f"Questions in {file}: {len(drafted.questions):,} of {drafting.passages:,} passages; {drafted.unfit:,} answer "
-        f"no question, {len(drafted.failed):,} got no usable draft. Strike out what no person would ask, then run "
-        f"`lightrag-dagster evaluate --questions {file}`."
+        f"Questions in {file}: {made:,} of {drafting.passages:,} passages; {others} Strike out what no person would "
+        f"ask, then run `lightrag-dagster evaluate --questions {file}`."
     )
     return int(bool(drafted.failed))

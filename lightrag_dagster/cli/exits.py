@@ -164,7 +164,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _stopped(number: signal.Signals) -> str:
-    return f"stopped by {number.name}; answers and vectors that arrived are stored; run it again to continue"
+    return f"stopped by {number.name}; run it again: nothing that was paid for is lost"
 
 
 def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:

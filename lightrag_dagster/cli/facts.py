@@ -7,6 +7,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.rows import Form, print_rows
+from lightrag_dagster.query.facts.types import FactCounts, FactList
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.types import Fact, FactCitation
 
@@ -24,32 +25,15 @@ def show_facts(console: Console, form: Form, snapshot: str | None, **given: Any)
     rows: list[tuple[object, ...]]
     if form == "table":
         columns = ["subject", "relation", "object or value", "from", "until", "stands in"]
-        rows = [
-            (
-                one.subject,
-                one.relation,
-                one.object or one.value,
-                one.since,
-                _until(one),
-                _place(one.citations, one.citations_left_out + len(one.citations) - 1),
-            )
-            for one in found
-        ]
+        rows = [_read(one) for one in found]
     elif form == "json":
         told = found.to_dict()["facts"]
         columns = [*_COLUMNS, "contradicts", "citations"]
         rows = [tuple(one[name] for name in columns) for one in told]
     else:
         columns = [*_COLUMNS, "contradicts", *_PLACE]
-        rows = [
-            (
-                *(getattr(one, name) for name in _COLUMNS),
-                " ".join(one.contradicts),
-                *(getattr(one.citations[0], name) for name in _PLACE),
-            )
-            for one in found
-        ]
-    _print(console, form, columns, rows, found.left_out, found.notes)
+        rows = [_flat(one) for one in found]
+    _print(console, form, columns, rows, found)
 
 
 def show_counts(console: Console, form: Form, snapshot: str | None, **given: Any) -> None:
@@ -68,23 +52,30 @@ def show_counts(console: Console, form: Form, snapshot: str | None, **given: Any
         rows.append((*([one.key] if shared else []), one.count, *said))
     if not (rows or shared):
         rows.append((0, *({"table": ("",), "json": ([], [], 0)}.get(form, ("", "", 0)))))
-    _print(console, form, [*shared, "facts", *evidence], rows, found.left_out, found.notes)
+    _print(console, form, [*shared, "facts", *evidence], rows, found)
 
 
 def _print(
-    console: Console,
-    form: Form,
-    columns: list[str],
-    rows: list[tuple[object, ...]],
-    left_out: int,
-    notes: tuple[str, ...],
+    console: Console, form: Form, columns: list[str], rows: list[tuple[object, ...]], found: FactList | FactCounts
 ) -> None:
-    for note in notes:
+    for note in found.notes:
         terminal.console(stderr=True).print(f"note: {note}")
     texts = {"subject", "relation", "object or value", "stands in", "newest stands in", columns[0]} - {"facts"}
     print_rows(console, form, columns, rows, wrap=texts)
-    if left_out:
-        terminal.console(stderr=True).print(f"{left_out:,} more rows; --limit says how many are printed.")
+    if found.left_out:
+        terminal.console(stderr=True).print(f"{found.left_out:,} more rows; --limit says how many are printed.")
+
+
+def _read(one: Fact) -> tuple[object, ...]:
+    """Return the cells of a fact for people."""
+    place = _place(one.citations, one.citations_left_out + len(one.citations) - 1)
+    return one.subject, one.relation, one.object or one.value, one.since, _until(one), place
+
+
+def _flat(one: Fact) -> tuple[object, ...]:
+    """Return the cells of a fact, with those of its first citation."""
+    place = (getattr(one.citations[0], name) for name in _PLACE)
+    return *(getattr(one, name) for name in _COLUMNS), " ".join(one.contradicts), *place
 
 
 def _until(fact: Fact) -> str:

@@ -175,12 +175,7 @@ def _facts(
     gold: Gold, passages: Passages, scores: Sequence[Score], names: Sequence[NamesScore], judged: pa.Table
 ) -> dict[str, Any]:
     texts = passages.located.select(["chunk", "content"])
-    return {
-        "passages": passages.located.num_rows,
-        "gold_rows": gold.right,
-        "gone": passages.gone,
-        "not_done": sorted(gold.open),
-        "scores": [one.facts() for one in scores],
-        "names": [one._asdict() for one in names],
-        "faults": judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist(),
-    }
+    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist()
+    counts = {"passages": passages.located.num_rows, "gold_rows": gold.right, "gone": passages.gone}
+    found = {"scores": [one.facts() for one in scores], "names": [one._asdict() for one in names], "faults": faults}
+    return counts | {"not_done": sorted(gold.open)} | found

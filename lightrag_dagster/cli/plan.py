@@ -9,7 +9,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.evaluation.gold.gate import TOO_FEW, to_ask, to_compare
+from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -98,8 +98,8 @@ def gate_line(settings: Settings, plan: Plan) -> str | None:
         return None
     situation = Situation.looking(settings)
     found = to_compare(situation, read_gold(settings.gold.folder))
-    if found is None:
-        return f"{TOO_FEW}."
+    if isinstance(found, str):
+        return f"{found}."
     of_plan = {one.source for one in plan.sources}
     planned, others = (
         to_ask(situation, {source: rows for source, rows in found.tables.items() if (source in of_plan) is inside})

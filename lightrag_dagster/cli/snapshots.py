@@ -38,14 +38,14 @@ def list_snapshots(console: Console, *, as_json: bool) -> None:
             state = WAITS_FOR_RELEASE
         named = names.get(one.snapshot_id, [])
         marks = [one.published_at[:16].replace("T", " "), *([state] if state else []), *named]
-        counts = (f"{one.rows[name]:,}" for name in ("raw_documents", "entities", "relations"))
+        counts = (f"{one.rows.get(name, 0):,}" for name in ("raw_documents", "entities", "relations", "merged_facts"))
         rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
         about = {"snapshot_id": one.snapshot_id, "sequence": one.sequence, "published_at": one.published_at}
         facts.append(about | {"state": state, "names": named, "rows": one.rows})
     if as_json:
         print_json({"snapshots": facts})
         return
-    print_table(console, ("snapshot", "documents", "entities", "relations"), rows)
+    print_table(console, ("snapshot", "documents", "entities", "relations", "facts"), rows)
 
 
 def pin(console: Console, name: str, snapshot: str | None) -> None:

@@ -231,9 +231,9 @@ def _print_problems(console: Console, states: Pending) -> None:
 def _print_cost(console: Console, home: Home) -> None:
     ledger = Ledger(home.ledger)
     try:
-        if run := ledger.last_run():
-            by_last = f"${ledger.spent(run):.4f} of it by the last run that asked a model"
-            console.print(f"Spent: ${_spent(home):.4f} so far, {by_last}.")
+        if months := [one for one in ledger.costs(["month"]) if one["calls"] or one["cost_usd"]]:
+            in_last = f"${months[-1]['cost_usd']:.4f} of it in {months[-1]['month']}; `lightrag-dagster costs` has more"
+            console.print(f"Spent: ${_spent(home):.4f} so far, {in_last}.")
     except StoreError:  # which ends the command, when all else is printed
         console.print("Spent: not known.")
 

@@ -1,6 +1,6 @@
 """`try`: the result and the cost of another recipe, on a sample."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -12,7 +12,7 @@ from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
+from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
 from lightrag_dagster.pipeline.situation import Situation
@@ -54,22 +54,21 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     trial = try_recipe(settings, tried.applied(settings), documents, questions, run)
     compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
     if as_json:
-        print_json(_facts(trial) | {"gold": compared and compared.facts()})
+        print_json(_facts(trial) | {"gold": None if isinstance(compared, str) else compared.facts()})
         return
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
-    for what in ("entities", "relations"):
-        before, after = getattr(trial.before, what), getattr(trial.after, what)
-        for said, names in (("gained", after - before), ("lost", before - after)):
-            if names:
-                console.print(f"{len(names):,} {what} {said}: {_first(names)}")
+    for what, names in _differences(trial.before, trial.after).items():
+        if names:
+            more = ", …" if len(names) > _NAMED else ""
+            console.print(f"{len(names):,} {what}: {', '.join(sorted(names)[:_NAMED])}{more}")
     console.print(
-        f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
-        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, passes included, less stored answers."
+        f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. A backfill of all "
+        f"should cost about {dollars(trial.backfill_cost_usd)}, passes included, less what the trials have bought."
     )
-    if compared:
+    if not isinstance(compared, str):
         print_compared(console, compared)
     elif settings.gold.folder:
-        console.print(f"{TOO_FEW}.")
+        console.print(f"{compared}.")
     if not trial.questions:
         console.print("No question names documents of the sample alone; see --questions.")
 
@@ -108,15 +107,22 @@ def _rows_of_pass(name: str, before: ReadByPass, after: ReadByPass) -> Iterator[
     yield f"pass {name}: cost of all answers", dollars(before.answers_cost_usd), dollars(after.answers_cost_usd)
 
 
-def _first(names: frozenset[str]) -> str:
-    first = ", ".join(sorted(names)[:_NAMED])
-    return first if len(names) <= _NAMED else f"{first}, …"
+def _differences(before: Built, after: Built) -> dict[str, Collection[str]]:
+    """Return the names that differ, by what happened to them."""
+    types = ((name, before.entities[name], after.entities[name]) for name in before.entities.keys() & after.entities)
+    return {
+        "entities gained": after.entities.keys() - before.entities,
+        "entities lost": before.entities.keys() - after.entities,
+        "entities of another type": [f"{name} ({one} → {other})" for name, one, other in types if one != other],
+        "relations gained": after.relations - before.relations,
+        "relations lost": before.relations - after.relations,
+    }
 
 
 def _facts(trial: Trial) -> dict[str, Any]:
     sides = {}
     for name, one in (("before", trial.before), ("after", trial.after)):
-        listed = {"entities": sorted(one.entities), "relations": sorted(one.relations), "usage": vars(one.usage)}
+        listed = {"relations": sorted(one.relations), "usage": vars(one.usage)}
         passes = {of: read._asdict() for of, read in one.passes.items()}
         sides[name] = one._asdict() | listed | {"passes": passes}
     counts = {name: getattr(trial, name) for name in ("documents", "all_chunks", "questions", "backfill_cost_usd")}

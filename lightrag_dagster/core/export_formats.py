@@ -9,7 +9,7 @@ REPORT = "report"
 
 REPORT_FILE = "report.html"
 
-REPORT_REVISION = "4"
+REPORT_REVISION = "5"
 """Revision of the page: one of another revision is made again."""
 
 EXPORT_REVISION = "2"

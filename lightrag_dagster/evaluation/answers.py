@@ -80,14 +80,6 @@ def _answered(
     except (TransientProviderError, PermanentProviderError) as error:
         return _Made(row | {"error": str(error)}, failed=True, again=isinstance(error, TransientProviderError))
     is_cut = CUT_OFF in answer.retrieval.notes
-    return _Made(
-        row
-        | {
-            "answer": answer.text,
-            "references": [reference.file for reference in answer.references],
-            "cited": [reference.file for reference in answer.cited],
-            "request_key": key,
-            "error": CUT_OFF if is_cut else None,
-        },
-        failed=is_cut,
-    )
+    files = {name: [one.file for one in getattr(answer, name)] for name in ("references", "cited")}
+    made = {"answer": answer.text, "request_key": key, "error": CUT_OFF if is_cut else None}
+    return _Made(row | files | made, failed=is_cut)

@@ -36,18 +36,12 @@ def cells(summary: pa.Table, intervals: Collection[str] = METRICS) -> list[list[
 
 def change_cells(changes: Sequence[Change]) -> list[list[str]]:
     """Return a heading and a row for each change."""
-    rows = [
-        [
-            one.mode,
-            _HEADINGS[one.metric],
-            f"{one.before:.3f}",
-            f"{one.after:.3f}",
-            _difference(one.difference),
-            "dropped" if one.dropped else "",
-        ]
-        for one in changes
-    ]
-    return [["mode", "metric", "before", "now", "difference", ""], *rows]
+    shown = [["mode", "metric", "before", "now", "difference", ""]]
+    for one in changes:
+        means = [f"{one.before:.3f}", f"{one.after:.3f}"]
+        dropped = "dropped" if one.dropped else ""
+        shown.append([one.mode, _HEADINGS[one.metric], *means, _difference(one.difference), dropped])
+    return shown
 
 
 def advantage_cells(advantages: Sequence[Advantage]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, cost_of, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -84,12 +84,8 @@ class TemporaryHome:
         versions = self.tables.current_versions(source, self._recipes.pass_names(source))
         return {name: self.tables.read(name, source) for name in versions}
 
-    def cost_usd(self, table: str, source: str) -> float:
-        """Return the cost of all stored responses of a table when they were bought. US dollars."""
-        return cost_of(self.tables, self.tables.require(table, source))
-
     def _extract(self, source: str, reading: Reading) -> StageReport:
-        account = replace(self._account, purpose=reading.table if reading.of_pass else "")
+        account = replace(self._account, source=source, purpose=reading.table if reading.of_pass else "")
         model = partial(open_chat_model, self.settings.llm, self._home, "extract", account)
         report = extract_source(source, self.tables, self._recipes, model, reading)
         assert not isinstance(report, Waiting)

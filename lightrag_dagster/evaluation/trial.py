@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
@@ -17,11 +18,12 @@ from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.evaluation.metrics import measure
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
-from lightrag_dagster.evaluation.sample import Sample, take_sample
+from lightrag_dagster.evaluation.sample import Sample, Tables, take_sample
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.evaluation.temporary import TemporaryHome
-from lightrag_dagster.fact_schemas import of_pass
+from lightrag_dagster.fact_schemas import kind_of, of_pass
 from lightrag_dagster.models.providers import settings_of
+from lightrag_dagster.pipeline.extractions import cost_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
@@ -29,6 +31,10 @@ from lightrag_dagster.settings import Settings
 
 MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and not mode.keywords)
 """The modes that are measured: those for which no language model is asked."""
+
+
+_ANSWER = ["chunk_id", "recipe"]
+"""Columns that name the answers about a chunk by one recipe."""
 
 
 class ReadByPass(NamedTuple):
@@ -47,13 +53,14 @@ class ReadByPass(NamedTuple):
 class Built(NamedTuple):
     """A sample as one recipe made it.
 
-    `usage` counts the calls for it now, `answers_cost_usd` is the cost of all answers about its chunks when they were
-    bought, those of `passes` included. `scores` are mode → mean recall@5 and mean reciprocal rank over the questions.
+    `entities` are name → type. `usage` counts the calls for it now, `answers_cost_usd` is the cost of all answers about
+    its chunks when they were bought, those of `passes` included. `scores` are mode → mean recall@5 and mean reciprocal
+    rank over the questions.
     """
 
     chunks: int
     failed_chunks: int
-    entities: frozenset[str]
+    entities: dict[str, str]
     relations: frozenset[str]
     usage: Usage
     answers_cost_usd: float
@@ -65,7 +72,8 @@ class Built(NamedTuple):
 class Trial:
     """A sample as it is and as it would be, and the questions about it.
 
-    `all_chunks` is the present number of chunks of the whole home.
+    `all_chunks` is the present number of chunks of the whole home. `backfill_cost_usd` is the cost of asking about all
+    of them as about those of the sample, without the answers that the home's rows have. US dollars.
     """
 
     documents: int
@@ -73,11 +81,7 @@ class Trial:
     questions: int
     before: Built
     after: Built
-
-    @property
-    def backfill_cost_usd(self) -> float:
-        """The cost of asking about all chunks of the home as about those of the sample. US dollars."""
-        return self.after.answers_cost_usd * self.all_chunks / max(1, self.before.chunks)
+    backfill_cost_usd: float
 
 
 def try_recipe(
@@ -104,9 +108,11 @@ def try_recipe(
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
     newest = situation.newest
     with temporary_folder("lightrag-try-") as folder:
-        embedding = settings_of(newest.inputs.embedder, settings.embedding) if newest else settings.embedding
-        as_it_is = settings.model_copy(update={"embedding": embedding})
-        as_it_is = as_it_is.changed(llm={"max_cost_usd": tried.llm.max_cost_usd})
+        as_it_is = settings.changed(llm={"max_cost_usd": tried.llm.max_cost_usd})
+        if newest:
+            stored = newest.inputs
+            embedding = settings_of(stored.embedder, settings.embedding)
+            as_it_is = as_it_is.changed(embedding=embedding, merging=stored.merging, extraction={"terms": stored.terms})
         as_it_was = TemporaryHome(as_it_is, folder / "before", run)
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
@@ -115,21 +121,33 @@ def try_recipe(
         reports = [as_tried.ingest_all(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
         usage = sum((one.usage for several in reports for one in several), Usage())
         after = _built(as_tried, sample, asked, usage)
-    return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after)
+        pairs = [(_answers(as_tried.rows(source)), _answers(rows)) for source, rows in sample.tables.items()]
+    new = sum(_cost_usd(tried.join(stored, _ANSWER, join_type="left anti")) for tried, stored in pairs)
+    cost_usd = new * sample.all_chunks / max(1, before.chunks)
+    return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after, cost_usd)
+
+
+def _answers(tables: Tables) -> pa.Table:
+    """Return the answers about the chunks of a source, those of all passes too, each with its cost."""
+    readings = (rows for name, rows in tables.items() if kind_of(name) in ("extractions", "readings"))
+    return pa.concat_tables([rows.select([*_ANSWER, "cost_usd"]) for rows in readings])
+
+
+def _cost_usd(answers: pa.Table) -> float:
+    return pc.sum(answers["cost_usd"]).as_py() or 0.0
 
 
 def _built(made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestion], usage: Usage) -> Built:
     """Publish what was ingested, and ask the questions."""
     usage, passes = usage + made.publish(), _passes(made, sample)
-    cost_usd = sum(made.cost_usd("extractions", source) for source in sample.tables)
-    cost_usd += sum(one.answers_cost_usd for one in passes.values())
+    cost_usd = sum(_cost_usd(_answers(made.rows(source))) for source in sample.tables)
     with KnowledgeBase.open(settings=made.settings) as knowledge:
         entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
         ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
         return Built(
             sum(made.tables.require("chunks", source).rows for source in sample.tables),
             sum(made.tables.require("extractions", source).count("status", "failed") for source in sample.tables),
-            frozenset(entities["name"].to_pylist()),
+            dict(zip(entities["name"].to_pylist(), entities["type"].to_pylist(), strict=True)),
             frozenset(f"{one} — {other}" for one, other in ends),
             usage,
             cost_usd,
@@ -155,7 +173,7 @@ def _passes(made: TemporaryHome, sample: Sample) -> dict[str, ReadByPass]:
                 Counter(before.rejected) + rejected,
                 before.open_dates + read.sums["open_dates"],
                 before.failed_chunks + readings.count("status", "failed"),
-                before.answers_cost_usd + made.cost_usd(readings.table, source),
+                before.answers_cost_usd + cost_of(made.tables, readings),
             )
     return found
 

@@ -38,6 +38,10 @@ _COMPARED = {
     ),
     "entity": _Compared("entities", "entity_id", "name", ("name", "type", *_SAID, "degree")),
     "relation": _Compared("relations", "relation_id", "src || ' — ' || tgt", ("keywords", *_SAID, "weight", "rank")),
+    "fact": _Compared(
+        *("merged_facts", "fact_id", "concat_ws(' — ', subject, relation, coalesce(object, value))"),
+        ("subject", "object", "value", "when_words", "passes", "mention_count", "sources"),
+    ),
 }
 
 

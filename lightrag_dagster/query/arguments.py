@@ -1,6 +1,7 @@
 """Checks of callers' arguments: each error names the argument, its accepted values, and the value given."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
@@ -14,6 +15,8 @@ from typing import TypeVar
 from lightrag_dagster.errors import QueryError
 
 Value = TypeVar("Value")
+
+_DAY = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
 
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = 60
@@ -83,8 +86,9 @@ def day_of(value: object, name: str = "as_of") -> date:
     if isinstance(value, date):
         return value
     given = value.strip() if isinstance(value, str) else ""
-    with suppress(ValueError):
-        return date.fromisoformat(given + {4: "-01-01", 7: "-01"}.get(len(given), ""))
+    if _DAY.fullmatch(given):
+        with suppress(ValueError):
+            return date.fromisoformat(given + "-01-01"[len(given) - 4 :])
     raise wrong(name, "a day, month or year, such as 2024-03-31, 2024-03 or 2024", value)
 
 

@@ -47,6 +47,7 @@ def _snapshots(home: Home) -> pa.Table:
             "is_published": published is not None and one.snapshot_id == published.snapshot_id,
             "documents": one.rows["raw_documents"],
             **{name: one.rows[name] for name in ("chunks", "entities", "relations")},
+            "facts": one.rows.get("merged_facts", 0),
         }
         for one in list_snapshots(home)
         if not home.scope or one == published

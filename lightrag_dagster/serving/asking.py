@@ -12,6 +12,7 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.serving import requests
+from lightrag_dagster.stages.merging.summaries import SEPARATOR
 
 _MOST = 20_000
 """Most characters of a document at once."""
@@ -25,8 +26,10 @@ _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
 
 def lean(told: dict[str, Any]) -> dict[str, Any]:
-    """Return a dictionary without empty and inner fields, at any depth."""
+    """Return a dictionary without empty and inner fields, at any depth; the parts of a description are lines."""
     kept = {name: _lean(one) for name, one in told.items() if name not in _INNER}
+    if isinstance(said := kept.get("description"), str):
+        kept["description"] = said.replace(SEPARATOR, "\n")
     return {name: one for name, one in kept.items() if one is not None and one not in ("", [], {})}
 
 
@@ -50,10 +53,10 @@ async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, 
     del found["steps"]
     for chunk in found["chunks"]:  # whose places are in its citations
         del chunk["doc_id"], chunk["source"], chunk["path"]
-    for one in (*found["entities"], *found["relations"]):
-        if len(said := one["description"]) > _SHORT:
-            one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
+    for one in (*told.get("entities", ()), *told.get("relations", ())):
+        if len(said := one.get("description", "")) > _SHORT:
+            one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     filters = asked.filters or Filters()  # and no model is asked
     words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, hops=0, rerank=False, filters=filters)
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
@@ -68,12 +71,8 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
         for one in found.cited or found.references
     ]
-    return {
-        "snapshot_id": found.snapshot_id,
-        "answer": found.text,
-        "references": references,
-        "notes": [*found.retrieval.notes, *by_rules],
-    }
+    told = {"snapshot_id": found.snapshot_id, "answer": found.text, "references": references}
+    return told | {"notes": [*found.retrieval.notes, *by_rules]}
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:

@@ -33,8 +33,9 @@ def refusal(error: Exception, caller: Caller | None = None, place: str | None = 
         return error
     if isinstance(error, ValidationError):
         return HTTPException(422, first_fault(error))
-    if isinstance(error, errors.BudgetExceededError) and caller and caller.dollars_a_day is not None:
-        return HTTPException(429, _spent(error, caller.dollars_a_day))
+    limit = caller.dollars_a_day if caller else None
+    if isinstance(error, errors.BudgetExceededError) and (error.of != "run" or limit is not None):
+        return HTTPException(429, _spent(error, limit))
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500:
         code = "".join(traceback.format_tb(error.__traceback__))
@@ -45,7 +46,7 @@ def refusal(error: Exception, caller: Caller | None = None, place: str | None = 
     return HTTPException(status, str(error).replace(place, "the home") if place else str(error))
 
 
-def _spent(error: errors.BudgetExceededError, limit: float) -> str:
+def _spent(error: errors.BudgetExceededError, limit: float | None) -> str:
     """Return whose dollars are spent, without the numbers of others."""
     dollars = f"the ${limit:g} a day of this token" if error.of == "run" else f"the dollars a {error.of} of all who ask"
     then = "next month" if error.of == "month" else "after midnight"

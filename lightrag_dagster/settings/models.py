@@ -100,7 +100,7 @@ class LLMSettings(EndpointSettings):
     )
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
+    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure; an embedder: 8.")
     temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
     max_output_tokens: int = Field(
         default=8192,

@@ -134,13 +134,6 @@ class Ledger:
                     batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
 
-    def last_run(self) -> str | None:
-        """Return the newest run that asked a model, not stored answers alone."""
-        asked = (ALL.c.calls > 0) | (ALL.c.cost_usd > 0)
-        statement = select(ALL.c.run).where(asked).order_by(ALL.c.number.desc()).limit(1)
-        with self._reading() as connection:
-            return connection.execute(statement).scalar() if connection else None
-
     def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
         """Set money aside, or return the limit of the account that it would exceed.
 

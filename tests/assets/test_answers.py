@@ -64,7 +64,9 @@ def test_answers_are_bounded_and_follow_the_snapshot(tmp_path: Path, loopback: L
     with pytest.raises(BudgetExceededError, match="the budget of"):
         run(tight)
 
-    assert Ledger(home.ledger).spent(Ledger(home.ledger).last_run() or "") <= (tight.llm.max_cost_usd or 0.0)
+    assert Ledger(home.ledger).spent(Ledger(home.ledger).entries()["run"].to_pylist()[-1]) <= (
+        tight.llm.max_cost_usd or 0.0
+    )
     build(settings)
     run(settings)
     assert published(settings) != before

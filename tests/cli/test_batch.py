@@ -38,7 +38,6 @@ def test_batches_from_the_command_line(
     loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: fates.pop(0) if fates else Fate(looks=2)
     monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
     (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
-    assert command(capfd, monkeypatch, "batch")[1] == "No batches are open.\n"
 
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
@@ -84,6 +83,30 @@ def test_waiting_for_one_source_does_not_hide_that_another_is_withheld(
     assert (code, errors) == (1, "")
     assert "scans is withheld" in output
     assert "Published" in output
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("patience", [3_600.0, 0.0])
+def test_waiting_outlasts_a_provider_that_is_away(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    loopback: Loopback,
+    patience: float,
+) -> None:
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=4)
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(waiting, "LONGEST_SILENCE", patience)
+    own = SETTINGS["llm"] | {"max_retries": 0}
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS | {"llm": own}))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    looks = iter([None, None, Reply.error(503), Reply.error(503)])  # the first of the run itself
+    loopback.fault = lambda received: next(looks, None) if "batches" in received.path else None
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait")
+
+    assert (code, "Published" in output) == ((0, True) if patience else (2, False)), errors
 
 
 @pytest.mark.long

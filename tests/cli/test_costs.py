@@ -45,6 +45,8 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
     (total,) = [line for line in output.splitlines() if "total" in line]
     assert [cell.strip() for cell in total.split("│")[2:-2]] == ["6", "1", "2,400", "600", "250", "40"]
+    ledger.add(Entry("run", "summarise", "", "gpt", 0, 1, 0, 0, 0, 0.0))
+    assert "│ (all)  │" in command(capfd, monkeypatch, "costs", "--by", "source")[1]
     for model in (OWN, "offline/rules-9"):
         ledger.add(Entry("run", "extract", "more", model, 2, 0, 300, 0, 5, 0.0))
     code, output, _ = command(capfd, monkeypatch, "costs")

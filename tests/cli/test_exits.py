@@ -73,9 +73,7 @@ def test_a_signal_ends_a_command_with_one_line(
     loopback.fault = lambda request: Reply(delay=20)
     ended, errors = stop(arguments, number, lambda: bool(loopback.requests))
     assert ended == code
-    assert errors == (
-        f"stopped by {number.name}; answers and vectors that arrived are stored; run it again to continue\n"
-    )
+    assert errors == f"stopped by {number.name}; run it again: nothing that was paid for is lost\n"
 
 
 def test_ctrl_c_while_a_command_is_imported_ends_it_without_a_traceback() -> None:

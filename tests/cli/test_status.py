@@ -271,4 +271,4 @@ def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> Non
     found = subprocess.run([*_WITHOUT_RIGHTS, *asked], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (0, "")
     assert "Published: gen-" in found.stdout
-    assert "Spent: $0.2500 so far" in found.stdout
+    assert "Spent: $0.2500 so far, $0.2500 of it in " in found.stdout

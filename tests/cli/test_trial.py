@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,16 @@ def test_a_comparison_as_json(home: Path) -> None:
     found = json.loads(result.output)
     assert found["before"]["entities"] == found["after"]["entities"] != []
     assert (found["documents"], found["questions"], found["after"]["usage"]["calls"]) == (2, 0, 0)
+
+
+@pytest.mark.long
+def test_entities_of_another_type_are_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_MERGING__TYPES", '{"map": {"location": "thing", "person": "thing", "other": "thing"}}')
+    monkeypatch.setenv("COLUMNS", "200")
+    result = CliRunner().invoke(app, ["try"])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^\d+ entities of another type: .*\((\w+) → thing\)", result.output, re.MULTILINE), result.output
+    assert "gained" not in result.output
 
 
 def test_a_model_and_prompts_take_the_place_of_the_settings(tmp_path: Path) -> None:

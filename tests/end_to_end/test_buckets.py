@@ -16,7 +16,7 @@ from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.cli.sql import run_sql
 from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, try_gold
 from lightrag_dagster.evaluation.gold.rows import COLUMNS
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.orchestration.definitions import build_definitions
@@ -118,7 +118,7 @@ def test_another_machine_drafts_gold_and_compares_a_recipe_with_it(in_bucket: Se
         one[7] = "done" if one[1] == "passage" else ""
     write_new_csv(tmp_path / "gold.csv", COLUMNS, rows, SettingsError)
     compared = try_gold(Situation.looking(settings), settings)
-    assert compared is not None
+    assert isinstance(compared, Comparison)
     assert (compared.difference.mean, compared.difference.questions) == (0.0, 3)
 
 

@@ -60,9 +60,11 @@ def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
     assert events == ReadByPass(2, {WORDS_LACKING: 4}, 0, 0, events.answers_cost_usd)
     bought = Ledger(Home.of(reading).ledger).by_purpose()["readings@events"]
     assert bought.calls == 3
+    by_source = Ledger(Home.of(reading).ledger).costs(["source", "purpose"])
+    assert [one["source"] for one in by_source if one["purpose"] == "readings@events"] == ["notes"]
     assert bought.cost_usd == pytest.approx(events.answers_cost_usd)
     assert trial.after.answers_cost_usd == pytest.approx(trial.before.answers_cost_usd + events.answers_cost_usd)
-    assert trial.backfill_cost_usd == pytest.approx(trial.after.answers_cost_usd), "passes are in it: all 3 chunks"
+    assert trial.backfill_cost_usd == pytest.approx(events.answers_cost_usd), "all 3 chunks; the rest is stored"
     assert {path: path.read_bytes() for path in (reading.home / "tables").rglob("*") if path.is_file()} == tables
     rows = {row[0]: row[1:] for row in _rows(trial)}
     assert rows["pass works: facts"] == ("2", "2")

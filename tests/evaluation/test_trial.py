@@ -84,8 +84,8 @@ def test_a_trial_shows_what_a_backfill_would_change_and_cost(paid: Settings, loo
 
     assert (trial.documents, trial.all_chunks, trial.questions) == (3, 7, 1)
     assert (trial.before.chunks, trial.after.chunks) == (3, 3)
-    assert trial.after.entities - trial.before.entities == {"Everywhere"}
-    assert not trial.before.entities - trial.after.entities
+    assert trial.after.entities.keys() - trial.before.entities == {"Everywhere"}
+    assert not trial.before.entities.keys() - trial.after.entities
     assert trial.before.usage.calls == 0
     assert trial.after.usage.calls == len(loopback.requests) - asked == 3
     assert spent(paid) - before == pytest.approx(trial.after.usage.cost_usd)
@@ -110,6 +110,7 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
         assert (len(one.entities), len(one.relations)) == (rows["entities"], rows["relations"])
         assert (one.chunks, one.failed_chunks, one.usage.calls, one.scores) == (7, 0, 0, {})
     assert trial.before.answers_cost_usd == pytest.approx(spent(paid))
+    assert trial.backfill_cost_usd == 0, "the home has all of it"
 
 
 @pytest.mark.long  # a whole trial; the counts are tested by the one above
@@ -117,7 +118,7 @@ def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> Non
     loopback.chat = lambda body: "no rows at all"
     trial = try_recipe(paid, paid.changed(llm={"model": "gpt-4o"}), 2, [], "try")
     assert (trial.before.failed_chunks, trial.after.failed_chunks) == (0, 2)
-    assert trial.after.entities == set()
+    assert trial.after.entities == {}
 
 
 @pytest.mark.long

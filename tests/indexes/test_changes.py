@@ -1,6 +1,7 @@
 """What differs between two snapshots, and what changed in each row."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.view_schemas import CHANGES
+from tests.loopback import Loopback
+from tests.passes import WORKS, model_settings, with_passes
 from tests.storage.years import Years, build_year
+from tests.support import OFFICE, RIVER, build, write_source
 
 
 def rows_by_name(home: Home, *ends: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -62,6 +66,23 @@ def test_a_knowledge_base_without_sources_is_compared_like_any_other(years: Year
     counts = count_changes(emptied, full, ["document", "entity"])
     rows = [len(full.read_table(name)) for name in ("raw_documents", "entities")]
     assert [one.added for one in counts.values()] == rows
+
+
+@pytest.mark.long
+def test_facts_are_compared_and_counted(tmp_path: Path, loopback: Loopback) -> None:
+    settings = with_passes(model_settings(tmp_path, loopback), tmp_path / "readings", works=WORKS)
+    write_source(settings, "notes", {"river.txt": RIVER})
+    build(settings.changed(readings=None))
+    write_source(settings, "notes", {"river.txt": RIVER, "office.txt": OFFICE})
+    build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        changed = [one for one in knowledge.changes().to_pylist() if one["kind"] == "fact"]
+        counted = knowledge.sql("SELECT facts FROM snapshots ORDER BY sequence")["facts"].to_pylist()
+    assert [(one["name"], one["change"]) for one in changed] == [
+        ("Jonas Feld — leads — office", "added"),
+        ("Marta Lindqvist — maintains — Halden Weir", "added"),
+    ]
+    assert counted == [0, 2]
 
 
 def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years) -> None:

@@ -120,9 +120,12 @@ def test_a_token_does_not_spend_what_others_have_spent_of_the_day(paid: Settings
     ],
 )
 def test_a_refusal_says_whose_dollars_are_spent_and_no_numbers_of_others(of: str, told: str) -> None:
-    refused = refusal(Limit(of, 0.5, 0.25).exceeded(0.3), Caller(name="board", dollars_a_day=1.0))
-    assert refused.status_code == 429
-    assert re.fullmatch(told.replace("$", r"\$"), refused.detail)
+    error = Limit(of, 0.5, 0.25).exceeded(0.3)
+    of_all = [None, Caller(name="anyone")] if of != "run" else []
+    for caller in [Caller(name="board", dollars_a_day=1.0), *of_all]:
+        refused = refusal(error, caller)
+        assert refused.status_code == 429
+        assert re.fullmatch(told.replace("$", r"\$"), refused.detail)
 
 
 @pytest.mark.long

@@ -24,14 +24,13 @@ def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
 
 def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
     ledger = Ledger(address)
-    assert (ledger.last_run(), ledger.spent("a"), ledger.by_purpose()) == (None, 0.0, {})
+    assert (ledger.spent("a"), ledger.by_purpose()) == (0.0, {})
     assert not isinstance(address, Path) or not address.parent.exists()
 
     answered = entry("c", "extract", calls=0, cost=0.0)  # from the store alone
     for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3), answered):
         ledger.add(one)
 
-    assert ledger.last_run() == "b"
     assert ledger.spent("a") == 0.75
     assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "", 4, 6, 300, 120, 30, 1.0)
     assert list(ledger.by_purpose()) == ["embed", "extract"]
@@ -98,7 +97,7 @@ def test_a_receipt_is_entered_once(address: Address) -> None:
 def test_a_step_that_asked_for_nothing_leaves_no_entry(address: Address) -> None:
     ledger = Ledger(address)
     ledger.add(Entry("a", "extract", "", "m", 0, 0, 0, 0, 0, 0.0))
-    assert ledger.last_run() is None
+    assert ledger.by_purpose() == {}
 
 
 def test_a_file_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:

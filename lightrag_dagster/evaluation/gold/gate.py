@@ -23,7 +23,7 @@ from lightrag_dagster.settings import Settings
 
 _LEAST_ROWS = 20
 
-TOO_FEW = (
+_TOO_FEW = (
     f"gold.folder has fewer than {_LEAST_ROWS} right rows in passages that are done and still are chunks, so that "
     "nothing is compared; `lightrag-dagster gold draft FILE` draws more"
 )
@@ -45,12 +45,8 @@ class Comparison(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return it for JSON, with the scores of both."""
         sides = {name: [one.facts() for one in score(getattr(self, name))] for name in ("before", "after")}
-        return {
-            **sides,
-            "difference": self.difference.facts(),
-            "unanswered": self.unanswered,
-            "cost_usd": self.usage.cost_usd,
-        }
+        about = {"difference": self.difference.facts(), "unanswered": self.unanswered, "cost_usd": self.usage.cost_usd}
+        return sides | about
 
     @property
     def unanswered(self) -> int:
@@ -79,13 +75,15 @@ class Comparison(NamedTuple):
             )
 
 
-def to_compare(situation: Situation, gold: Gold) -> Passages | None:
-    """Return the gold passages, or None if they have too few right rows for a comparison; raises StoreError."""
+def to_compare(situation: Situation, gold: Gold) -> Passages | str:
+    """Return the gold passages, or why there is too little in them for a comparison; raises StoreError."""
     if gold.right < _LEAST_ROWS:
-        return None
+        return _TOO_FEW
     found = find_passages(situation, gold)
+    if lost := found.unmeasured():
+        return lost[0]
     there = set(found.located["chunk"].to_pylist())
-    return found if sum(one.right and one.chunk in there for one in gold.rows) >= _LEAST_ROWS else None
+    return found if sum(one.right and one.chunk in there for one in gold.rows) >= _LEAST_ROWS else _TOO_FEW
 
 
 def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
@@ -106,7 +104,7 @@ def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
     return asked
 
 
-def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Comparison | None:
+def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Comparison | str:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
@@ -117,7 +115,7 @@ def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> C
         run: The run whose calls they are; else one of their own.
 
     Returns:
-        The comparison, or None if there are too few gold rows for one.
+        The comparison, or why there is none.
 
     Raises:
         BudgetExceededError: a limit of spending is reached; the answers so far are stored.
@@ -127,8 +125,8 @@ def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> C
     """
     gold = read_gold(situation.settings.gold.folder)
     found = to_compare(situation, gold)
-    if found is None:
-        return None
+    if isinstance(found, str):
+        return found
     judged = partial(
         judge, gold, found.located, curation=situation.decided.curation, types=situation.settings.merging.types
     )

@@ -1,6 +1,6 @@
 """Precision, recall and F1 of what was extracted, with intervals, by recipe, model, source and type."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,23 +77,32 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
     """Return a sentence for each kind of rows that a recipe of a snapshot makes worse than the recipe before.
 
     It is worse if the interval of its F1 lies wholly below that of the last recipe before it that the snapshot has no
-    row of.
+    row of. Nothing is compared with a snapshot that was measured by another number of passages or gold rows.
 
     Args:
         history: EXTRACTION_EVALUATION of several snapshots.
         snapshot_id: the snapshot to judge.
     """
-    by_recipe = [one for one in history.sort_by("sequence").to_pylist() if one["grouping"] == "recipe"]
+    rows = history.sort_by("sequence").to_pylist()
+    of_all = [one for one in rows if one["grouping"] == _EVERY]
+    gold = {(one["sequence"], one["kind"]): _size_of_gold(one) for one in of_all}
+    by_recipe = [one for one in rows if one["grouping"] == "recipe"]
     now = [one for one in by_recipe if one["snapshot_id"] == snapshot_id]
     recipes, found = {one["value"] for one in now}, []
     for one in now:
         alike = [row for row in by_recipe if row["kind"] == one["kind"] and row["value"]]  # without one: no answer
         first = next((row["sequence"] for row in alike if row["value"] == one["value"]), 0)
-        before = [row for row in alike if row["value"] not in recipes and row["sequence"] < first]
+        size = gold[one["sequence"], one["kind"]]
+        others = [row for row in alike if row["value"] not in recipes and row["sequence"] < first]
+        before = [row for row in others if gold[row["sequence"], row["kind"]] == size]
         if before and one["f1_high"] < before[-1]["f1_low"]:
             was = before[-1]["f1"]
             found.append(f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {was:.3f} by the recipe before")
     return found
+
+
+def _size_of_gold(row: Mapping[str, Any]) -> tuple[int, int]:
+    return row["passages"], row["right_rows"] + row["missed_rows"]
 
 
 def compare(before: pa.Table, after: pa.Table) -> Interval:

@@ -150,7 +150,7 @@ WITH logged AS (
            || kind || ' ' || link(c.name, coalesce('entities/' || p.page, 'documents/' || d.page))
            || coalesce(': ' || nullif(array_to_string(columns, ', '), ''), '') AS said
     FROM changed c LEFT JOIN page p ON entity_id = id LEFT JOIN document d ON doc_id = id
-    WHERE kind <> 'relation' OR columns <> ['chunk_ids']  -- no page shows where a relation stands
+    WHERE kind IN ('document', 'entity') OR columns <> ['chunk_ids']  -- no page shows where another stands
 ),
 paragraph AS (
     SELECT entity_id, string_agg(nullif(cell(text), ''), blank() ORDER BY place) AS content

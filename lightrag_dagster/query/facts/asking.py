@@ -27,7 +27,7 @@ _EVIDENCE = 5
 
 _COLUMNS = {"subject": "subject_id", "object": "object_id", "relation": "relation", "type": "subject_type"}
 
-_NO_FACTS = "the snapshot has no facts: no pass has read any; `lightrag-dagster status` says why, see docs/facts.md"
+_NO_FACTS = "the snapshot has no facts: no pass has read any, see docs/facts.md"
 
 
 class Selection(NamedTuple):
@@ -116,7 +116,7 @@ def _missed(rows: pa.Table, values: Mapping[str, Any], conditions: Conditions) -
     as_object = _having(rows, {"object_id": subject}).num_rows if subject and not found.num_rows else 0
     if name and as_object and not _having(rows, {"subject_id": subject}).num_rows:
         number = counted(as_object, "fact", "facts")
-        yield f"{shown(name)} is the subject of none, and the object of {number}: ask by --object"
+        yield f"{shown(name)} is the subject of none, and the object of {number}: ask by object"
     is_open = pc.and_(pc.is_valid(found["when_words"]), pc.is_null(pc.coalesce(found["valid_from"], found["valid_to"])))
     if conditions.as_of is not None and (undated := pc.sum(is_open).as_py()):
         number = counted(undated, "fact of these names has", "facts of these names have")

@@ -16,7 +16,7 @@ By = Literal["relation", "subject", "object", "type", "value", "year"]
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?: (\S.*))?")
 _IN_DOUBT = re.compile(r"-?[1-9]\d{0,2}[.,]\d{3}(?: .*)?")
 _DAY = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
-_COMPARED = re.compile(r"(<=|>=|<|>|=) ?(.+)")
+_COMPARED = re.compile(r"(<=|>=|<|>|=) ?(.*)")
 _SIGNS = {"<": [-1], "<=": [-1, 0], "=": [0], ">=": [0, 1], ">": [1]}
 _ANSWERS = {"yes": 1.0, "no": 0.0}
 
@@ -106,8 +106,8 @@ def compared(value: object) -> ValueCondition:
         except QueryError:
             if sign:
                 raise
-    if operator != "=":
-        raise wrong("value", "a number or date after a sign, such as >=100, >=100 EUR or <2024-03", value)
+    if operator != "=" or not operand:
+        raise wrong("value", "a text, or a number or date after a sign, such as >=100, >=100 EUR or <2024-03", value)
     if operand.lower() in _ANSWERS:
         return found._replace(number=_ANSWERS[operand.lower()], is_answer=True)
     return found._replace(signs=[])

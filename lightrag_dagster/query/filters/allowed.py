@@ -5,7 +5,6 @@ The notes never mention documents that the rest of the filter hides.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from shlex import quote
 from typing import Any, NamedTuple
 
 import duckdb
@@ -77,7 +76,7 @@ def _require_sources(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
     held = _column(connection, "SELECT DISTINCT nfc_normalize(source) FROM raw_documents")
     for source in sources:
         if source not in held:
-            hint = suggested(source, held) or "; `lightrag-dagster status` lists them"
+            hint = suggested(source, held) or f"; there are {', '.join(sorted(held)[:10])}"
             raise QueryError(f"there is no source {shown(source)} in the snapshot{hint}")
 
 
@@ -121,7 +120,7 @@ def _below(paths: Sequence[str], sources: Sequence[str]) -> list[str]:
     """Return a note on the first path that begins with one of the sources; the path of a citation does."""
     for source, _, path in (one.partition("/") for one in paths):
         if path and source in sources:
-            return [f"paths begin below the source; use --source {quote(source)} --path {quote(path)}"]
+            return [f"paths begin below the source; give the source {shown(source)} and the path {shown(path)}"]
     return []
 
 

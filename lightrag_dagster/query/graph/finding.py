@@ -146,13 +146,11 @@ def _checked(name: object, argument: str) -> str:
 def _unclear(asked: str, best: list[Match], found: int) -> QueryError:
     said = (f"{counted(one.passages, 'passage', 'passages')}, {one.entity_id}" for one in best)
     listed = "; ".join(f"{one.name} ({one.type}, {more})" for one, more in zip(best, said, strict=True))
-    more = f"; `find` lists {found:,}" if found > len(best) else ""
+    more = f"; {found - len(best):,} more fit" if found > len(best) else ""
     return QueryError(f"{shown(asked)} may mean several entities; give the name or id of one: {listed}{more}")
 
 
 def _unknown(seen: Snapshot, asked: str) -> QueryError:
     matches, _ = _named(seen, asked, _NEAREST, _SUGGESTED)
-    nearest = (
-        f"the nearest are {', '.join(shown(one.name) for one in matches)}" if matches else "`find` looks for a part"
-    )
+    nearest = f"the nearest are {', '.join(shown(one.name) for one in matches)}" if matches else "none is near it"
     return QueryError(f"there is no entity {shown(asked)}; {nearest}")

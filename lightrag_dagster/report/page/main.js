@@ -69,11 +69,11 @@ function showChanges() {
   }
   const numberOf = new Map(entities.id.map((id, entity) => [id, entity]));
   const parts = [make("h2", `Changes since ${changes.before}`)];
-  for (const kind of ["document", "entity", "relation"]) {
+  for (const kind of ["document", "entity", "relation", "fact"]) {
     const counts = changes.counts[kind] || {};
     const words = ["added", "changed", "removed"].filter((one) => counts[one]).map((one) => `${number(counts[one])} ${one}`);
     const details = make("details");
-    const plural = { document: "Documents", entity: "Entities", relation: "Relations" }[kind];
+    const plural = { document: "Documents", entity: "Entities", relation: "Relations", fact: "Facts" }[kind];
     details.append(make("summary", `${plural}: ${words.join(", ") || "none"}`));
     const rows = changes.rows.filter((row) => row.kind === kind);
     details.addEventListener("toggle", () => {

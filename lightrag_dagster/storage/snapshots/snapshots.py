@@ -139,7 +139,7 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
 
 def listed_by(home: Home) -> str:
     """Return what to know of the snapshots of a home when one is not there."""
-    return "a scope keeps the published one alone" if home.scope else "`lightrag-dagster snapshots` lists them"
+    return "a scope keeps the published one alone" if home.scope else "`snapshots` lists them"
 
 
 def snapshot_named(home: Home, name: str) -> Manifest:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, try_gold
 from lightrag_dagster.evaluation.gold.judged import find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.evaluation.gold.scores import Score, score
@@ -100,7 +100,7 @@ def test_the_gate_stops_what_is_worse(
     for seed in range(SEEDS):
         settings = settings_in(world, stored, f"{model}-{seed}", f"{seed}.csv")
         found = try_gold(Situation.looking(settings), settings)
-        assert found
+        assert isinstance(found, Comparison)
         assert found.difference.questions == CHUNKS
         stopped += found.is_worse
     assert least_stopped <= stopped <= most_stopped

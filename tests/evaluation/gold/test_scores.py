@@ -1,8 +1,9 @@
 """Precision, recall and F1 by hand, and their intervals beside a bootstrap in plain Python."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
+from types import MappingProxyType
 
 import pyarrow as pa
 import pytest
@@ -124,22 +125,31 @@ def test_a_bound_is_of_all_passages() -> None:
     assert below(found, None) == below(found, 0.1) == []
 
 
-def history(*snapshots: dict[str, tuple[str, float, float, float]]) -> pa.Table:
-    """Return EXTRACTION_EVALUATION of snapshots gen-1…: recipe → kind and F1 with the ends of its interval."""
+def history(
+    *snapshots: dict[str, tuple[str, float, float, float]], gold: Mapping[int, int] = MappingProxyType({})
+) -> pa.Table:
+    """Return EXTRACTION_EVALUATION of snapshots gen-1…: recipe → kind and F1 with the ends of its interval.
+
+    `gold` are the gold rows of a snapshot by its number; 100 unless given.
+    """
     rows = [
         {
             **dict.fromkeys(EXTRACTION_EVALUATION.names),
             "sequence": at,
             "snapshot_id": f"gen-{at}",
-            "grouping": "recipe",
-            "value": recipe,
+            "grouping": grouping,
+            "value": recipe if grouping == "recipe" else "all",
             "kind": kind,
+            "passages": 30,
+            "right_rows": gold.get(at, 100),
+            "missed_rows": 0,
             "f1": f1,
             "f1_low": low,
             "f1_high": high,
         }
         for at, recipes in enumerate(snapshots, 1)
         for recipe, (kind, f1, low, high) in recipes.items()
+        for grouping in ("recipe", "all")
     ]
     return pa.Table.from_pylist(rows, EXTRACTION_EVALUATION)
 
@@ -169,6 +179,12 @@ def test_a_recipe_is_compared_with_the_one_before_it(
 ) -> None:
     found = worse_than_before(history(*snapshots), f"gen-{len(snapshots)}")
     assert found == (["F1 of entity rows is 0.600, and was 0.900 by the recipe before"] if is_worse else [])
+
+
+def test_scores_by_other_gold_are_not_compared() -> None:
+    assert worse_than_before(history({"r1": GOOD}, {"r2": POOR}, gold={2: 120}), "gen-2") == []
+    again = history({"r1": GOOD}, {"r1": SO_SO}, {"r2": POOR}, gold={2: 120, 3: 120})
+    assert worse_than_before(again, "gen-3") == ["F1 of entity rows is 0.600, and was 0.840 by the recipe before"]
 
 
 def test_scores_become_rows_and_facts() -> None:

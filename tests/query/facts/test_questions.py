@@ -130,7 +130,7 @@ def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
 
 def test_a_name_that_is_only_an_object_and_times_that_cannot_be_read_are_told(knowledge: KnowledgeBase) -> None:
     assert knowledge.facts("Ada Holm").notes == (
-        "'Ada Holm' is the subject of none, and the object of 2 facts: ask by --object",
+        "'Ada Holm' is the subject of none, and the object of 2 facts: ask by object",
     )
     asked = knowledge.facts("Tarn Mill", as_of="2021")
     assert [said(one) for one in asked] == ["Tarn Mill chief_executive Ines Quell, -"]
@@ -163,7 +163,11 @@ def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
         ({"value": "1,250 km"}, "value '1,250 km' may be 1.25 or 1250: write the number as one of these"),
         ({"value": "3.141"}, "value '3.141' may be 3.1410 or 3141: write the number as one of these"),
         ({"as_of": "2024-13"}, "as_of takes a day"),
-        ({"value": ">=many"}, "value takes a number or date after a sign, such as >=100, >=100 EUR or <2024-03"),
+        ({"value": " "}, "value takes a text, or a number or date after a sign"),
+        (
+            {"value": ">=many"},
+            "value takes a text, or a number or date after a sign, such as >=100, >=100 EUR or <2024-03",
+        ),
         ({"value": ["1"]}, "value takes text"),
         ({"relations": "seat"}, "there is no condition 'relations'; did you mean 'relation'?"),
         ({"source": "crm", "filters": Filters("crm")}, "source and filters.sources are both given; leave one out"),
@@ -180,9 +184,7 @@ def test_what_cannot_be_asked_is_said(knowledge: KnowledgeBase, given: dict[str,
 @pytest.mark.long
 def test_a_snapshot_without_facts_says_so(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as knowledge:
-        nothing = (
-            "the snapshot has no facts: no pass has read any; `lightrag-dagster status` says why, see docs/facts.md",
-        )
+        nothing = ("the snapshot has no facts: no pass has read any, see docs/facts.md",)
         assert (len(knowledge.facts()), knowledge.facts().notes) == (0, nothing)
         assert (knowledge.count(by="relation").total, knowledge.count().notes) == (0, nothing)
 

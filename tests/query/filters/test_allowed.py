@@ -71,7 +71,7 @@ NAMED = "1 document has its date in its name, which counts where nothing else sa
             [
                 NOTHING,
                 "no document with text has a path like 'nowhere/*' or 'open/*.md'",
-                "paths begin below the source; use --source open --path '*.md'",
+                "paths begin below the source; give the source 'open' and the path '*.md'",
             ],
         ),
         (
@@ -168,7 +168,7 @@ def test_a_value_of_hidden_documents_is_as_one_of_none(documents: duckdb.DuckDBP
     ("filters", "says"),
     [
         (Filters(sources="opn"), "there is no source 'opn' in the snapshot; did you mean 'open'?"),
-        (Filters(sources="x"), "there is no source 'x' in the snapshot; `lightrag-dagster status` lists them"),
+        (Filters(sources="x"), "there is no source 'x' in the snapshot; there are hidden, open"),
         (Filters(media_types="html"), "there is no media type 'html'; did you mean 'text/html'?"),
         (Filters(media_types="pdf"), "there is no media type 'pdf'; did you mean 'application/pdf'?"),
         (Filters(media_types="text/md"), "there is no media type 'text/md'; did you mean"),

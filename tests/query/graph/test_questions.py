@@ -192,7 +192,7 @@ def test_a_filter_bounds_names_evidence_and_paths(knowledge: KnowledgeBase) -> N
             knowledge.entity(hidden, filters=OFFICE)
     weir = knowledge.find("Halden Weir").matches[0].entity_id
     for asked in (weir, "ent-" + "0" * 32):
-        with pytest.raises(QueryError, match=f"there is no entity '{asked}'; `find` looks for a part"):
+        with pytest.raises(QueryError, match=f"there is no entity '{asked}'; none is near it"):
             knowledge.neighbours(asked, filters=OFFICE)
     found = knowledge.entity("Jonas Feld", filters=OFFICE)
     assert found.aliases == ()

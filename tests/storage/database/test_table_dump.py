@@ -67,7 +67,7 @@ def test_entries_keep_their_order_and_the_next_one_follows(address: Address, oth
     with open_ledger(other) as database:
         load_rows(database, LEDGER, path)
     Ledger(other).add(Account("second").entry("extract", "model", Usage(calls=1, cost_usd=0.25)))
-    assert Ledger(other).last_run() == "second"
+    assert Ledger(other).entries()["run"].to_pylist() == ["first", "second"]
     assert Ledger(other).by_purpose()["extract"].cost_usd == 0.75
 
 

@@ -87,7 +87,7 @@ def test_each_database_says_what_moving_it_away_costs(tmp_path: Path) -> None:
     for name, store, price in (
         ("responses", ResponseStore, "its answers are then paid for again"),
         ("vectors", VectorStore, "its vectors are then paid for again"),
-        ("ledger", lambda path: Ledger(path).last_run(), "nothing is paid for again, and budgets count from zero"),
+        ("ledger", lambda path: Ledger(path).by_purpose(), "nothing is paid for again, and budgets count from zero"),
     ):
         path = tmp_path / f"{name}.sqlite"
         path.write_bytes(b"this is not a database, but long enough to look like something" * 100)
