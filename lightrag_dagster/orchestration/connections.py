@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, event
+import sqlalchemy as sa
 from sqlalchemy.engine import Dialect, Engine
 
 _MOST_FREE = 16
@@ -31,12 +31,12 @@ def kept_open(folder: Path) -> Iterator[None]:
     connections = _Connections(folder)
     listeners = ("do_connect", connections.connect), ("engine_connect", connections.share_compiled)
     for name, listener in listeners:
-        event.listen(Engine, name, listener)
+        sa.event.listen(Engine, name, listener)
     try:
         yield
     finally:
         for name, listener in listeners:
-            event.remove(Engine, name, listener)
+            sa.event.remove(Engine, name, listener)
         connections.end()
 
 
@@ -83,7 +83,7 @@ class _Connections:
             raise
         return made
 
-    def share_compiled(self, connection: Connection) -> None:
+    def share_compiled(self, connection: sa.Connection) -> None:
         """Have a connection to a file use what was compiled for any of them."""
         if connection.dialect.name == "sqlite" and self._is_below(connection.engine.url.database or ":memory:"):
             connection.execution_options(compiled_cache=self._compiled)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Table
+import sqlalchemy as sa
 
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError
@@ -134,7 +134,7 @@ def _copying(target: Contents, source: str, number: int, stores: Sequence["_Stor
 class _Store(NamedTuple):
     address: Address
     open: Callable[[Address], Database]
-    tables: Sequence[Table]
+    tables: Sequence[sa.Table]
 
 
 def _stores(home: Home) -> list[_Store]:
@@ -179,7 +179,7 @@ def _load(store: _Store, source: Contents) -> dict[str, int]:
     return rows
 
 
-def _key(table: Table) -> str:
+def _key(table: sa.Table) -> str:
     return f"database/{table.name}.parquet"
 
 

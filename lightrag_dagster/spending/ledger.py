@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Double, Label, case, cast, delete, func, insert, select, update
+import sqlalchemy as sa
 
 from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
@@ -75,15 +75,15 @@ class Ledger:
                 new = bool(connection.execute(statement, {"receipt": receipt}, execution_options=_COUNTED).rowcount)
             if new and (entry.calls or entry.stored):
                 of_calls = (RESERVED.c.name == reserved) & (RESERVED.c.alive_until > 0)
-                day = func.coalesce(select(RESERVED.c.day).where(of_calls).scalar_subquery(), _today())
-                connection.execute(insert(LEDGER).values(asdict(entry) | {"day": day}))
+                day = sa.func.coalesce(sa.select(RESERVED.c.day).where(of_calls).scalar_subquery(), _today())
+                connection.execute(sa.insert(LEDGER).values(asdict(entry) | {"day": day}))
             if reserved:
-                connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
+                connection.execute(sa.delete(RESERVED).where(RESERVED.c.name == reserved))
 
     def spent(self, run: str, source: str | None = None) -> float:
         """Return the cost of a run so far, with what is set aside; of one source if given. US dollars."""
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
+            statement = sa.select(sa.func.coalesce(sa.func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
             if source is not None:
                 statement = statement.where(ALL.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
@@ -106,12 +106,12 @@ class Ledger:
         """
         counted = [ALL.c[name] for name in COUNTED]
         # Postgres gives the sum of integers another type.
-        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
+        totals = [sa.cast(sa.func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
             if connection is None:
                 return []
             keys = [_month(connection) if name == "month" else ALL.c[name] for name in by]
-            found = connection.execute(select(*keys, *totals).group_by(*keys).order_by(*keys))
+            found = connection.execute(sa.select(*keys, *totals).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
 
     def entries(self) -> "pa.Table":
@@ -125,7 +125,7 @@ class Ledger:
         with self._reading() as connection:
             if connection is not None:
                 found = connection.execution_options(yield_per=_AT_ONCE).execute(
-                    select(*columns).order_by(ALL.c.number)
+                    sa.select(*columns).order_by(ALL.c.number)
                 )
                 for rows in found.partitions():
                     days, *values = zip(*rows, strict=True)
@@ -146,7 +146,7 @@ class Ledger:
         row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease or BATCH} | _billed(account)
         with self._begin() as (database, connection):
             if database.on_postgres and account.limits:
-                connection.execute(select(func.pg_advisory_xact_lock(_RESERVING)))
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_RESERVING)))
             # The write comes first, so that SQLite lets no other process write until the limits are compared.
             connection.execute(self._set_aside, row)
             for limit in _limits(connection, account):
@@ -160,7 +160,7 @@ class Ledger:
         """Renew the lease of the running calls of an opened model, in seconds."""
         with self._begin() as (database, connection):
             alive = {"alive_until": now(database) + lease}
-            connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
+            connection.execute(sa.update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
     def settle(self, name: str, usd: float, ended: int = 1) -> None:
         """Reduce the money set aside for an opened model by that of an ended call, or of none."""
@@ -171,7 +171,7 @@ class Ledger:
         """Remove the money set aside for batches with other names than these."""
         with self._begin() as (_, connection):
             others = (RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)
-            connection.execute(delete(RESERVED).where(others))
+            connection.execute(sa.delete(RESERVED).where(others))
 
     def reserve_time(self, name: str, seconds: float) -> float:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.
@@ -181,15 +181,15 @@ class Ledger:
         """
         with self._begin() as (database, connection):
             time_now = now(database)
-            later = func.greatest if database.on_postgres else func.max
+            later = sa.func.greatest if database.on_postgres else sa.func.max
             statement = database.insert(RATE_LIMITS).values(name=name, taken_until=time_now + seconds)
             taken, longest = RATE_LIMITS.c.taken_until, time_now + _LONGEST_QUEUE
-            until = later(case((taken > longest, time_now), else_=taken), time_now, type_=Double) + seconds
+            until = later(sa.case((taken > longest, time_now), else_=taken), time_now, type_=sa.Double) + seconds
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
             return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 
     @contextmanager
-    def _begin(self) -> Iterator[tuple[Database, Connection]]:
+    def _begin(self) -> Iterator[tuple[Database, sa.Connection]]:
         with self._opening:
             if self._opened is None:
                 opened = open_ledger(self._address)
@@ -201,7 +201,7 @@ class Ledger:
             yield self._opened, connection
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection | None]:
+    def _reading(self) -> Iterator[sa.Connection | None]:
         """Yield a connection, or None if nothing was ever entered, so that reading creates no file."""
         if not is_there(self._address):
             yield None
@@ -238,7 +238,7 @@ def open_ledger(address: Address) -> Database:
     return Database(address, [*KEPT, RATE_LIMITS])
 
 
-def _limits(connection: Connection | None, account: Account) -> list[Limit]:
+def _limits(connection: sa.Connection | None, account: Account) -> list[Limit]:
     """Return the limits of an account, that of the run first."""
     limits = account.limits
     if connection is None or not limits:
@@ -258,12 +258,14 @@ def _bounded(account: Account) -> dict[str, object]:
     return _billed(account) | {"month": today + 1 - (_EPOCH + timedelta(days=today)).day}
 
 
-def _month(connection: Connection) -> Label[str]:
+def _month(connection: sa.Connection) -> sa.Label[str]:
     seconds = ALL.c.day * 86_400
     if connection.dialect.name == "postgresql":
-        month: ColumnElement[str] = func.to_char(func.timezone("UTC", func.to_timestamp(seconds)), "YYYY-MM")
+        month: sa.ColumnElement[str] = sa.func.to_char(
+            sa.func.timezone("UTC", sa.func.to_timestamp(seconds)), "YYYY-MM"
+        )
     else:
-        month = func.strftime("%Y-%m", seconds, "unixepoch")
+        month = sa.func.strftime("%Y-%m", seconds, "unixepoch")
     return month.label("month")
 
 

@@ -10,8 +10,8 @@ from collections.abc import Set
 from typing import NamedTuple
 from uuid import uuid4
 
+import sqlalchemy as sa
 from pydantic import BaseModel, Field
-from sqlalchemy import Column, Double, MetaData, Table, Text, select, update
 
 from lightrag_dagster.errors import (
     OutputLimitError,
@@ -33,13 +33,13 @@ OPEN = (PREPARED, UNDER_WAY, ENDED)
 MAX_ATTEMPTS = 3
 """Number of batches that may leave a request unanswered before its chunk fails."""
 
-BATCHES = Table(
+BATCHES = sa.Table(
     "batches",
-    MetaData(),
-    Column("name", Text, primary_key=True),
-    Column("prepared_at", Double, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("document", Text, nullable=False),
+    sa.MetaData(),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("prepared_at", sa.Double, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
     sqlite_with_rowid=False,
 )
 _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProviderError, OutputLimitError)}
@@ -107,7 +107,7 @@ class BatchLedger(Database):
 
     def batches(self, *states: str) -> list[Batch]:
         """Return the batches in some states, oldest first; all batches when no state is given."""
-        statement = select(BATCHES.c.document).order_by(BATCHES.c.prepared_at, BATCHES.c.name)
+        statement = sa.select(BATCHES.c.document).order_by(BATCHES.c.prepared_at, BATCHES.c.name)
         if states:
             statement = statement.where(BATCHES.c.state.in_(states))
         with self.begin() as connection:
@@ -129,11 +129,11 @@ class BatchLedger(Database):
         """Replace a batch, unless another process has changed it since it was read."""
         values = {"state": new.state, "document": new.model_dump_json()}
         with self.begin() as connection:
-            found = connection.execute(select(BATCHES.c.document).where(BATCHES.c.name == old.name)).scalar()
+            found = connection.execute(sa.select(BATCHES.c.document).where(BATCHES.c.name == old.name)).scalar()
         if found and Batch.model_validate_json(found) == old:  # also if it lacks a field that has its default
             unchanged = (BATCHES.c.name == old.name) & (BATCHES.c.document == found)
             with self.begin() as connection:
-                connection.execute(update(BATCHES).where(unchanged).values(values))
+                connection.execute(sa.update(BATCHES).where(unchanged).values(values))
 
     def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.

@@ -7,18 +7,18 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Column, Double, Integer, MetaData, Table, Text, delete, insert, select, update
+import sqlalchemy as sa
 
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database
 
-DECISIONS = Table(
+DECISIONS = sa.Table(
     "decisions",
-    MetaData(),
-    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("document", Text, nullable=False),
-    Column("decided_at", Double, nullable=False),
-    Column("undone_at", Double, nullable=False, server_default="0"),
+    sa.MetaData(),
+    sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("decided_at", sa.Double, nullable=False),
+    sa.Column("undone_at", sa.Double, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 
@@ -47,19 +47,19 @@ class DecisionStore(Database):
         """Return all decisions, in the order in which they were taken."""
         columns = (DECISIONS.c.number, DECISIONS.c.document, DECISIONS.c.undone_at)
         with self.begin() as connection:
-            found = connection.execute(select(*columns).order_by(DECISIONS.c.number))
+            found = connection.execute(sa.select(*columns).order_by(DECISIONS.c.number))
             return [StoredDecision(number, document, bool(undone)) for number, document, undone in found]
 
     def add(self, documents: Iterable[str]) -> list[int]:
         """Append decisions in one transaction, and return their numbers."""
         with self.begin() as connection:
-            statement = insert(DECISIONS).returning(DECISIONS.c.number)
+            statement = sa.insert(DECISIONS).returning(DECISIONS.c.number)
             return [connection.execute(statement, _row(document)).scalar_one() for document in documents]
 
     def undo(self, number: int) -> bool:
         """Undo a decision; return False if there is none of this number in force."""
         in_force = (DECISIONS.c.number == number) & (DECISIONS.c.undone_at == 0)
-        statement = update(DECISIONS).where(in_force).values(undone_at=time.time())
+        statement = sa.update(DECISIONS).where(in_force).values(undone_at=time.time())
         with self.begin() as connection:
             return bool(connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount)
 
@@ -67,7 +67,7 @@ class DecisionStore(Database):
         """Remove decisions, so that no file of the database has their text."""
         with self.begin() as connection:
             for number in numbers:
-                connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
+                connection.execute(sa.delete(DECISIONS).where(DECISIONS.c.number == number))
         self.rewrite(DECISIONS)
 
     @property
@@ -79,8 +79,8 @@ class DecisionStore(Database):
     def skip(self, number: int) -> None:
         """Let the numbers to this one count as given."""
         with self.begin() as connection:
-            connection.execute(insert(DECISIONS), _row("") | {"number": number})
-            connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
+            connection.execute(sa.insert(DECISIONS), _row("") | {"number": number})
+            connection.execute(sa.delete(DECISIONS).where(DECISIONS.c.number == number))
             if self.on_postgres:  # where only numbers count that it has given itself
                 connection.exec_driver_sql(f"SELECT setval({_SEQUENCE}, {number:d})")
 
@@ -89,7 +89,7 @@ class DecisionStore(Database):
         with self.begin() as connection:
             for one in others:
                 if not one.undone:
-                    connection.execute(insert(DECISIONS), _row(one.document) | {"number": one.number})
+                    connection.execute(sa.insert(DECISIONS), _row(one.document) | {"number": one.number})
 
 
 def _row(document: str) -> dict[str, object]:

@@ -15,24 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from sqlalchemy import (
-    JSON,
-    URL,
-    Column,
-    ColumnElement,
-    Connection,
-    Engine,
-    StaticPool,
-    Table,
-    Text,
-    bindparam,
-    cast,
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
@@ -62,7 +45,12 @@ class Database:
     """
 
     def __init__(
-        self, address: Address, tables: Sequence[Table], *, synchronous: str = "NORMAL", page_bytes: int | None = None
+        self,
+        address: Address,
+        tables: Sequence[sa.Table],
+        *,
+        synchronous: str = "NORMAL",
+        page_bytes: int | None = None,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -104,7 +92,7 @@ class Database:
         self.close()
 
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self) -> Iterator[sa.Connection]:
         """Give a connection in a transaction that is committed, and durable, when the block ends without an error."""
         with explained(self.name):
             if self._connection is None:
@@ -122,20 +110,20 @@ class Database:
     def tables(self) -> list[str]:
         """Return the names of the tables that there are."""
         with self.begin() as connection:
-            return inspect(connection).get_table_names()
+            return sa.inspect(connection).get_table_names()
 
-    def insert(self, table: Table) -> Any:
+    def insert(self, table: sa.Table) -> Any:
         """Return an INSERT of this database, which has `on_conflict_do_nothing` and `on_conflict_do_update`."""
         return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)
 
-    def among(self, column: Column[str]) -> ColumnElement[bool]:
+    def among(self, column: sa.Column[str]) -> sa.ColumnElement[bool]:
         """Return the condition that a column has one of any number of values, which `given` turns into parameters."""
-        parameter = bindparam("given", type_=Text)
+        parameter = sa.bindparam("given", type_=sa.Text)
         if self.on_postgres:
-            rows = func.json_array_elements_text(cast(parameter, JSON)).table_valued("value")
+            rows = sa.func.json_array_elements_text(sa.cast(parameter, sa.JSON)).table_valued("value")
         else:
-            rows = func.json_each(parameter).table_valued("value")
-        return column.in_(select(rows.c.value))
+            rows = sa.func.json_each(parameter).table_valued("value")
+        return column.in_(sa.select(rows.c.value))
 
     def shrink(self) -> bool:
         """Give the space of removed rows in an SQLite file back to the disk; Postgres reuses it by itself.
@@ -148,7 +136,7 @@ class Database:
             connection.exec_driver_sql("VACUUM")
             return not connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
 
-    def rewrite(self, table: Table) -> None:
+    def rewrite(self, table: sa.Table) -> None:
         """Rewrite a table, so that no row that was removed is left in a file of the database.
 
         In Postgres nothing else can read the table meanwhile. Its log, replicas and backups are not reached.
@@ -165,15 +153,15 @@ class Database:
                 alone.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
                 alone.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")
 
-    def size(self, table: Table) -> int:
+    def size(self, table: sa.Table) -> int:
         """Return the length of the SQLite file and its write-ahead log, or of the table in Postgres. Bytes."""
         if self._file:
             log = self._file.with_name(f"{self._file.name}-wal")
             return sum(path.stat().st_size for path in (self._file, log) if path.exists())
         with self.begin() as connection:
-            return int(connection.execute(select(func.pg_total_relation_size(table.name))).scalar_one())
+            return int(connection.execute(sa.select(sa.func.pg_total_relation_size(table.name))).scalar_one())
 
-    def _create(self, tables: Sequence[Table]) -> None:
+    def _create(self, tables: Sequence[sa.Table]) -> None:
         with self.begin() as connection:
             # What is whole is not touched, so that no right to create anything is asked for.
             tables = [table for table in tables if _stored_columns(connection, table) != set(table.columns.keys())]
@@ -181,7 +169,7 @@ class Database:
             return
         with self.begin() as connection:
             if self.on_postgres:
-                connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATING)))
             else:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             for table in tables:
@@ -191,15 +179,15 @@ class Database:
                     connection.execute(CreateIndex(index, if_not_exists=True))
 
 
-def _stored_columns(connection: Connection, table: Table) -> set[str]:
+def _stored_columns(connection: sa.Connection, table: sa.Table) -> set[str]:
     """Return the names of the columns that a table has in the database; none when it does not exist."""
     try:
-        return {column["name"] for column in inspect(connection).get_columns(table.name)}
+        return {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
     except NoSuchTableError:
         return set()
 
 
-def _take_over(connection: Connection, table: Table) -> None:
+def _take_over(connection: sa.Connection, table: sa.Table) -> None:
     """Give a table of another layout today's columns: new ones are null or have their default, others are dropped."""
     stored = _stored_columns(connection, table)
     for column in table.columns:
@@ -215,11 +203,11 @@ def given(values: Iterable[str]) -> dict[str, str]:
     return {"given": json.dumps(list(values))}
 
 
-_engines: dict[str, Engine] = {}
+_engines: dict[str, sa.Engine] = {}
 _creating_engine = threading.Lock()
 
 
-def postgres_engine(url: str) -> Engine:
+def postgres_engine(url: str) -> sa.Engine:
     """Return the engine of a Postgres database that the stores of this process share; raises StoreError."""
     # Of two threads that come first together, one would lose its engine with open connections.
     with _creating_engine:
@@ -228,7 +216,7 @@ def postgres_engine(url: str) -> Engine:
         return _engines[url]
 
 
-def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engine:
+def new_postgres_engine(url: str, application_name: str, **options: Any) -> sa.Engine:
     """Return an engine whose connections have a name, give up on a dead server, and work behind a pooler.
 
     Raises:
@@ -236,7 +224,7 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
     """
     arguments = {**_CONNECT_ARGUMENTS, "application_name": application_name}
     try:
-        return create_engine(postgres_url(url), connect_args=arguments, hide_parameters=True, **options)
+        return sa.create_engine(postgres_url(url), connect_args=arguments, hide_parameters=True, **options)
     except ImportError as error:
         raise StoreError(
             "LIGHTRAG_DATABASE needs psycopg; run `pip install 'lightrag-dagster[cloud]'`, then run again"
@@ -263,15 +251,15 @@ def _create_file(path: Path, page_bytes: int | None) -> None:
             os.link(new, path)
 
 
-def _sqlite_engine(path: Path, synchronous: str) -> Engine:
-    engine = create_engine(
+def _sqlite_engine(path: Path, synchronous: str) -> sa.Engine:
+    engine = sa.create_engine(
         _sqlite_url(path),
-        poolclass=StaticPool,
+        poolclass=sa.StaticPool,
         hide_parameters=True,  # Answers and questions belong into no log.
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
     )
 
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, record: object) -> None:
         # SQLite waits for no other process here, as when two of them make the file.
         for attempt in Retrying(
@@ -287,14 +275,14 @@ def _sqlite_engine(path: Path, synchronous: str) -> Engine:
     return engine
 
 
-def _sqlite_url(path: Path) -> URL:
+def _sqlite_url(path: Path) -> sa.URL:
     """Return the URL of an SQLite file: one that may not be written is only read."""
     if not path.is_file() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        return URL.create("sqlite", database=str(path))
+        return sa.URL.create("sqlite", database=str(path))
     log = path.with_name(f"{path.name}-wal")
     # SQLite makes files beside the database to read it, unless it is told that no other process writes it.
     how = {"mode": "ro"} if log.exists() and log.stat().st_size else {"immutable": "1"}
-    return URL.create("sqlite", database=path.absolute().as_uri(), query={"uri": "true"} | how)
+    return sa.URL.create("sqlite", database=path.absolute().as_uri(), query={"uri": "true"} | how)
 
 
 def _is_busy(error: BaseException) -> bool:

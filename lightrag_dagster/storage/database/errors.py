@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, make_url
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -72,10 +72,10 @@ def damaged(name: str | Path, state: str = "is damaged") -> str:
     return f"{name} {state}; {_STEP}{f' ({lost})' if lost else ''}"
 
 
-def postgres_url(url: str) -> URL:
+def postgres_url(url: str) -> sa.URL:
     """Return a URL for psycopg; raises StoreError, which does not show it."""
     try:
-        return make_url(url).set(drivername="postgresql+psycopg")
+        return sa.make_url(url).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):  # without the cause, which shows the URL
         raise StoreError("LIGHTRAG_DATABASE is not a URL; write postgresql://user:password@host/database") from None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, MetaData, Row, Table, Text, bindparam, delete, func, select, update
+import sqlalchemy as sa
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
@@ -22,18 +22,18 @@ class KeyedTable(Database):
     at most once a day for each row.
     """
 
-    def __init__(self, address: Address, table: Table, *, page_bytes: int | None = None) -> None:
+    def __init__(self, address: Address, table: sa.Table, *, page_bytes: int | None = None) -> None:
         """Open the database, creating the table where needed, in an SQLite file with pages of some length."""
         self._table = table
         super().__init__(address, [table], page_bytes=page_bytes)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()
-        self._select = select(table).where(among)
-        self._select_keys = select(table.c.key).where(among)
-        self._use = update(table).where(among).values(last_used=bindparam("today"))
+        self._select = sa.select(table).where(among)
+        self._select_keys = sa.select(table.c.key).where(among)
+        self._use = sa.update(table).where(among).values(last_used=sa.bindparam("today"))
 
-    def _read(self, keys: Iterable[str]) -> dict[str, Row[Any]]:
+    def _read(self, keys: Iterable[str]) -> dict[str, sa.Row[Any]]:
         """Return the rows that exist, key first, and note that they were used."""
         today = _today()
         with self.begin() as connection:
@@ -64,11 +64,11 @@ class KeyedTable(Database):
     def keys(self) -> set[str]:
         """Return the keys of all rows, without using them."""
         with self.begin() as connection:
-            return set(connection.execute(select(self._table.c.key)).scalars())
+            return set(connection.execute(sa.select(self._table.c.key)).scalars())
 
     def erase(self, keys: Iterable[str]) -> None:
         """Remove the rows with these keys for good, and what is left in the file of rows that were removed before."""
-        remove, ordered = delete(self._table).where(self.among(self._table.c.key)), sorted(keys)
+        remove, ordered = sa.delete(self._table).where(self.among(self._table.c.key)), sorted(keys)
         for start in range(0, len(ordered), _ERASED_AT_ONCE):
             with self.begin() as connection:
                 connection.execute(remove, given(ordered[start : start + _ERASED_AT_ONCE]))
@@ -83,7 +83,7 @@ class KeyedTable(Database):
         """Return the number of rows that were not used for a number of days; of all rows by default."""
         unused = self._table.c.last_used <= _today() - unused_for
         with self.begin() as connection:
-            return connection.execute(select(func.count()).where(unused)).scalar_one()
+            return connection.execute(sa.select(sa.func.count()).where(unused)).scalar_one()
 
     def prune(self, unused_for: int) -> int:
         """Remove the rows that were not used for a number of days, and return their number.
@@ -92,18 +92,18 @@ class KeyedTable(Database):
         """
         with self.begin() as connection:
             unused = self._table.c.last_used <= _today() - unused_for
-            removed = connection.execute(delete(self._table).where(unused)).rowcount
+            removed = connection.execute(sa.delete(self._table).where(unused)).rowcount
         if removed:
             self.shrink()
         return removed
 
 
-def keyed_table(name: str, *columns: Column[Any]) -> Table:
+def keyed_table(name: str, *columns: sa.Column[Any]) -> sa.Table:
     """Return a table with some columns between the key and the day of the last use."""
-    key, last_used = Column("key", Text, primary_key=True), Column("last_used", BigInteger, nullable=False)
+    key, last_used = sa.Column("key", sa.Text, primary_key=True), sa.Column("last_used", sa.BigInteger, nullable=False)
     # In SQLite rows come one after the other and the keys apart: in order of the keys, which are hashes, each long row
     # would have pages of its own that are half empty.
-    return Table(name, MetaData(), key, *columns, last_used)
+    return sa.Table(name, sa.MetaData(), key, *columns, last_used)
 
 
 def _today() -> int:

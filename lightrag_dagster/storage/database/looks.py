@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from sqlalchemy import Boolean, Column, Double, MetaData, Table, Text, inspect, select, update
+import sqlalchemy as sa
 
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.storage.database.address import Address, is_there
@@ -20,14 +20,14 @@ KNOWLEDGE_BASE = ""
 DAEMON = "...daemon"
 """The place of a source where Dagster's daemon asks our sensors; no source may have such a name."""
 
-_LOOKS = Table(
+_LOOKS = sa.Table(
     "looks",
-    MetaData(),
-    Column("source", Text, primary_key=True),
-    Column("backfill", Boolean, primary_key=True),
-    Column("good_at", Double),
-    Column("failed_at", Double),
-    Column("error", Text),
+    sa.MetaData(),
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("backfill", sa.Boolean, primary_key=True),
+    sa.Column("good_at", sa.Double),
+    sa.Column("failed_at", sa.Double),
+    sa.Column("error", sa.Text),
 )
 
 
@@ -57,9 +57,9 @@ class Looks:
         if not is_there(self._address):
             return {}
         with Database(self._address, []) as database, database.begin() as connection:
-            if not inspect(connection).has_table(_LOOKS.name):
+            if not sa.inspect(connection).has_table(_LOOKS.name):
                 return {}
-            found = connection.execute(select(_LOOKS).where(_LOOKS.c.backfill == backfill))
+            found = connection.execute(sa.select(_LOOKS).where(_LOOKS.c.backfill == backfill))
             return {row.source: Attempts(row.good_at, row.failed_at, row.error) for row in found}
 
     def good(self, sources: Collection[str], *, backfill: bool = False) -> None:
@@ -83,7 +83,7 @@ class Looks:
         """Remove the texts of errors, which may name a document."""
         with Database(self._address, [_LOOKS]) as database:
             with database.begin() as connection:
-                connection.execute(update(_LOOKS).values(error=None))
+                connection.execute(sa.update(_LOOKS).values(error=None))
             database.rewrite(_LOOKS)
 
     def _note(self, sources: Collection[str], backfill: bool, **values: float | str | None) -> None:

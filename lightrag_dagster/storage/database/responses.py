@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Column, Dialect, Double, LargeBinary, Text, TypeDecorator, func, select
+import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
 from lightrag_dagster.core.protocols import ChatResponse
@@ -11,34 +11,34 @@ from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_table
 
 
-class Verbatim(TypeDecorator[str]):
+class Verbatim(sa.TypeDecorator[str]):
     """Text that may contain every character: UTF-8 bytes in Postgres, whose text type refuses U+0000."""
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+    def load_dialect_impl(self, dialect: sa.Dialect) -> TypeEngine[Any]:
         """Return the type of the column in one database."""
-        return dialect.type_descriptor(LargeBinary() if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(sa.LargeBinary() if dialect.name == "postgresql" else sa.Text())
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> Any:
         """Return the value to store."""
         return value.encode() if value is not None and dialect.name == "postgresql" else value
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> str | None:
         """Return the text that was stored."""
         return bytes(value).decode() if value is not None and dialect.name == "postgresql" else value
 
 
 RESPONSES = keyed_table(
     "responses",
-    Column("text", Verbatim, nullable=False),
-    Column("finish_reason", Text, nullable=False),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("cached_input_tokens", BigInteger, nullable=False),
-    Column("cost_usd", Double, nullable=False),
-    Column("cache_write_tokens", BigInteger, nullable=False, server_default="0"),
+    sa.Column("text", Verbatim, nullable=False),
+    sa.Column("finish_reason", sa.Text, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Double, nullable=False),
+    sa.Column("cache_write_tokens", sa.BigInteger, nullable=False, server_default="0"),
 )
 
 
@@ -69,5 +69,7 @@ class ResponseStore(KeyedTable):
         """Return the totals of all answers."""
         columns = (RESPONSES.c.input_tokens, RESPONSES.c.output_tokens, RESPONSES.c.cost_usd)
         with self.begin() as connection:
-            row = connection.execute(select(func.count(), *(func.coalesce(func.sum(one), 0) for one in columns))).one()
+            row = connection.execute(
+                sa.select(sa.func.count(), *(sa.func.coalesce(sa.func.sum(one), 0) for one in columns))
+            ).one()
         return Totals(row[0], int(row[1]), int(row[2]), float(row[3]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import Column, Table, func, select
+import sqlalchemy as sa
 
 from lightrag_dagster.errors import one_line, unread
 from lightrag_dagster.storage.database.engine import Database
@@ -15,7 +15,7 @@ _ROWS = 2000
 _TYPES = {int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
 
 
-def save_rows(database: Database | None, table: Table, path: Path) -> int:
+def save_rows(database: Database | None, table: sa.Table, path: Path) -> int:
     """Write the rows of a table to a Parquet file and return their number; none without a database.
 
     They are those of one moment. Raises StoreError.
@@ -25,7 +25,7 @@ def save_rows(database: Database | None, table: Table, path: Path) -> int:
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         if database is None:
             return 0
-        rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
+        rows = sa.select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
         with database.begin() as connection:
             for some in connection.execute(rows).mappings().partitions():
                 writer.write_table(pa.Table.from_pylist([dict(row) for row in some], schema))
@@ -39,7 +39,7 @@ def count_rows(path: Path) -> int:
         return int(pq.read_metadata(path).num_rows)
 
 
-def load_rows(database: Database, table: Table, path: Path) -> None:
+def load_rows(database: Database, table: sa.Table, path: Path) -> None:
     """Insert the rows of a Parquet file that the table lacks, without columns that it does not have.
 
     Raises:
@@ -55,15 +55,15 @@ def load_rows(database: Database, table: Table, path: Path) -> None:
     if database.on_postgres and table.autoincrement_column is not None:
         # Rows that bring their number do not advance the sequence.
         number = table.autoincrement_column
-        sequence = func.pg_get_serial_sequence(table.name, number.name)
+        sequence = sa.func.pg_get_serial_sequence(table.name, number.name)
         with database.begin() as connection:
-            connection.execute(select(func.setval(sequence, func.max(number))))
+            connection.execute(sa.select(sa.func.setval(sequence, sa.func.max(number))))
 
 
-def is_empty(database: Database, table: Table) -> bool:
+def is_empty(database: Database, table: sa.Table) -> bool:
     """Say whether a table has no row; raises StoreError."""
     with database.begin() as connection:
-        return connection.execute(select(*table.primary_key.columns).limit(1)).first() is None
+        return connection.execute(sa.select(*table.primary_key.columns).limit(1)).first() is None
 
 
 @contextmanager
@@ -74,5 +74,5 @@ def _reading(path: Path) -> Iterator[None]:
         raise unread(path, error, f"{one_line(error)}; use another backup") from error
 
 
-def _type(column: Column[object]) -> pa.DataType:
+def _type(column: sa.Column[object]) -> pa.DataType:
     return _TYPES.get(column.type.python_type, pa.string())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary
+import sqlalchemy as sa
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.storage.database.address import Address
@@ -12,7 +12,9 @@ from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_tabl
 _PAGE_BYTES = 1 << 16
 """The longest pages of SQLite: ten vectors of 1,536 numbers each, where the usual ones would waste a quarter."""
 
-VECTORS = keyed_table("vectors", Column("vector", LargeBinary, nullable=False), Column("unread", BigInteger))
+VECTORS = keyed_table(
+    "vectors", sa.Column("vector", sa.LargeBinary, nullable=False), sa.Column("unread", sa.BigInteger)
+)
 
 
 class VectorStore(KeyedTable):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+import sqlalchemy as sa
 from pydantic import SecretStr
-from sqlalchemy import Connection, NullPool, Row, func, select, text
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
@@ -27,7 +27,7 @@ _LONGEST_NAME = 63
 """Postgres cuts a longer application name. Bytes."""
 
 _POLL_SECONDS = 0.25
-_HOLDER = text(read_sql(__package__, "lock_holder"))
+_HOLDER = sa.text(read_sql(__package__, "lock_holder"))
 # A holder whose machine has gone is noticed after about a minute.
 _KEEPALIVE = ("SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 3")
 
@@ -41,7 +41,7 @@ class PostgresLock:
         self._name = name
         self._blocks = 0
         self._entering = threading.Lock()
-        self._connection: Connection | None = None
+        self._connection: sa.Connection | None = None
 
     def enter(self, timeout: float, what: str) -> None:
         """Begin a block, waiting for another process up to `timeout` seconds.
@@ -64,14 +64,14 @@ class PostgresLock:
 
     def still_held(self) -> bool:
         """Ask the server whether this very connection holds the lock."""
-        holder: Row[tuple[bool, str]] | None = None
+        holder: sa.Row[tuple[bool, str]] | None = None
         with suppress(StoreError), self._entering:
             holder = self._holder()
         return holder is not None and holder.ours
 
     def _acquire(self, timeout: float, what: str) -> None:
         name = f"{_PREFIX}process {os.getpid()} on {socket.gethostname()}"[:_LONGEST_NAME]
-        engine = new_postgres_engine(self._address.get_secret_value(), name, poolclass=NullPool)
+        engine = new_postgres_engine(self._address.get_secret_value(), name, poolclass=sa.NullPool)
         until, waiting = time.monotonic() + timeout, False
         try:
             with explained(address_name(self._address)):
@@ -90,11 +90,11 @@ class PostgresLock:
             raise
 
     def _try(self) -> bool:
-        key = func.hashtextextended(func.concat(func.current_schema(), "/", self._name), 0)
+        key = sa.func.hashtextextended(sa.func.concat(sa.func.current_schema(), "/", self._name), 0)
         with explained(address_name(self._address)):
-            return bool(self._connected().execute(select(func.pg_try_advisory_lock(key))).scalar_one())
+            return bool(self._connected().execute(sa.select(sa.func.pg_try_advisory_lock(key))).scalar_one())
 
-    def _holder(self) -> Row[tuple[bool, str]] | None:
+    def _holder(self) -> sa.Row[tuple[bool, str]] | None:
         with explained(address_name(self._address)):
             return self._connected().execute(_HOLDER, {"name": self._name}).first()
 
@@ -104,7 +104,7 @@ class PostgresLock:
             return "another process"
         return str(holder.name).removeprefix(_PREFIX)
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> sa.Connection:
         # SQLAlchemy would replace a broken connection by another one, which does not hold the lock.
         if self._connection is None or self._connection.invalidated:
             raise StoreError(f"the lock {self._name!r} is not held; run again")
@@ -116,7 +116,7 @@ class PostgresLock:
             with suppress(StoreError), explained(address_name(self._address)):
                 # A closed connection is noticed by the server a little later.
                 if not connection.invalidated:
-                    connection.execute(select(func.pg_advisory_unlock_all()))
+                    connection.execute(sa.select(sa.func.pg_advisory_unlock_all()))
             connection.close()
 
 
