@@ -13,17 +13,8 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.curation import rules
 from lightrag_dagster.curation.desk import KnownNames, accept_loss, in_documents, known_names, take, undo
-from lightrag_dagster.curation.rules import (
-    Decision,
-    Placed,
-    check_decision,
-    check_names,
-    decisions_of,
-    in_force,
-    place_of,
-    resolved,
-)
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -51,26 +42,26 @@ def decide(console: Console, **values: object) -> None:
     """
     settings = load_settings()
     given = signed() | {name: value for name, value in values.items() if value}
-    decision = check_decision("the decision", **given).decision
+    decision = rules.check_decision("the decision", **given).decision
     if unknown := sorted({*decision.scopes} - settings.scopes.keys()):
         raise DecisionError(f"there is no scope {unknown[0]!r} in the settings; name one of `scopes`")
-    before = decisions_of(settings)
+    before = rules.decisions_of(settings)
     with known_names(Home.of(settings), before) as known:
         if known:
             decision = in_documents(known, decision)
-            check_names(decision, "the decision")
-        new = Placed(decision, "the new decision")
-        unknown = list(unknown_names([new], resolved([*before, new]).curation.named, known)) if known else []
+            rules.check_names(decision, "the decision")
+        new = rules.Placed(decision, "the new decision")
+        unknown = list(unknown_names([new], rules.resolved([*before, new]).curation.named, known)) if known else []
     (number,) = take(settings, [decision])
-    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}")
-    for line in [*unknown, *_removed_whole(decisions_of(settings), known, place_of(number))]:
+    console.print(f"{rules.place_of(number).capitalize()}: {described(decision)}. {NEXT}")
+    for line in [*unknown, *_removed_whole(rules.decisions_of(settings), known, rules.place_of(number))]:
         console.print(line)
 
 
 def undo_decisions(console: Console, numbers: Sequence[int]) -> None:
     """Undo decisions of the table, the last one unless numbers are given; raises DecisionError if there are none."""
     found = undo(load_settings(), numbers)
-    said = [f"{place_of(one.number).capitalize()} is undone, that {described(one.decision)}." for one in found]
+    said = [f"{rules.place_of(one.number).capitalize()} is undone, that {described(one.decision)}." for one in found]
     console.print("\n".join(said), _UNDONE if len(found) == 1 else _UNDONE.replace("without it", "without them"))
     if others := max(0, len(numbers) - len(found)):
         console.print(f"{counted(others, 'other number is', 'other numbers are')} of no decision in force.")
@@ -85,7 +76,7 @@ def undo_lost(console: Console) -> None:
 
 def list_decisions(console: Console, *, as_json: bool) -> None:
     """Print the decisions in force; raises as `decisions_of`."""
-    found = decisions_of(load_settings())
+    found = rules.decisions_of(load_settings())
     if as_json:
         print_json({"decisions": [{"place": one.place, **one.decision.model_dump(mode="json")} for one in found]})
         return
@@ -104,7 +95,7 @@ def check_decisions(console: Console) -> None:
         DecisionError: a file cannot be read, or two decisions cannot both hold.
     """
     settings = load_settings()
-    found = in_force(settings)
+    found = rules.in_force(settings)
     with known_names(Home.of(settings)) as known:
         missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     held = "decision is in force and holds together", "decisions are in force and hold together"
@@ -113,7 +104,7 @@ def check_decisions(console: Console) -> None:
         console.print(line)
 
 
-def described(decision: Decision) -> str:
+def described(decision: rules.Decision) -> str:
     """Return a decision in a few words."""
     first, *others = (f"“{name}”" for name in decision.names)
     relation = f"the relation of {first} and {others[0]}" if len(decision.names) == 2 else first
@@ -137,11 +128,11 @@ def described(decision: Decision) -> str:
             return f"{relation} is added{_seen_in(decision)}"
 
 
-def _seen_in(decision: Decision) -> str:
+def _seen_in(decision: rules.Decision) -> str:
     return f", also in scope {' and '.join(decision.scopes)}" if decision.scopes else ""
 
 
-def _conditions(decision: Decision) -> str:
+def _conditions(decision: rules.Decision) -> str:
     parts = [
         f"{phrase} {' or '.join(values)}"
         for phrase, values in (
@@ -154,7 +145,7 @@ def _conditions(decision: Decision) -> str:
     return " and ".join(parts)
 
 
-def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: KnownNames) -> Iterator[str]:
+def unknown_names(decisions: Sequence[rules.Placed], named: Mapping[str, str], known: KnownNames) -> Iterator[str]:
     """Yield a line for each name in decisions that no document has, of those that one must have, by their ids."""
     places = defaultdict[str, list[str]](list)
     for one in decisions:
@@ -166,12 +157,14 @@ def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: 
         yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{meant}."
 
 
-def _removed_whole(decisions: Sequence[Placed], known: KnownNames | None, place: str | None = None) -> Iterator[str]:
+def _removed_whole(
+    decisions: Sequence[rules.Placed], known: KnownNames | None, place: str | None = None
+) -> Iterator[str]:
     """Yield a line for each entity of several names that a decision removes; of those that one place has a part in.
 
     A name that a decision gives is one of them if a document has it.
     """
-    joined = resolved(decisions).curation.joined
+    joined = rules.resolved(decisions).curation.joined
     places = {one.into: at for one, at in decisions if one.into and (known is None or known.is_known(one.into))}
     places |= {name: other.place for other in decisions for name in other.decision.names}
     called: dict[str, list[str]] = {}

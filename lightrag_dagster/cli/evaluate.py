@@ -14,16 +14,9 @@ from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.evaluation import report
 from lightrag_dagster.evaluation.drafting import Drafting, require_new, write_questions
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
-from lightrag_dagster.evaluation.report import (
-    advantage_cells,
-    carried,
-    cells,
-    change_cells,
-    language_cells,
-    verdict,
-)
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.sample import take_sample
 from lightrag_dagster.evaluation.summary import (
@@ -82,7 +75,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if changed:
-            _print_cells(console, change_cells(changed), "since the snapshot evaluated before")
+            _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
     return 1 if dropped else 0
 
 
@@ -90,16 +83,16 @@ def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
     """Print recall by language, whether vectors, words or the graph find most, and how the default mode stands."""
     if languages := by_language(rows):
         title = f"recall@{K} by language (questions); * the best"
-        _print_cells(console, language_cells(languages), title, keys=1)
+        _print_cells(console, report.language_cells(languages), title, keys=1)
     if by := find_carriers(rows):
-        console.print(carried(by))
-    console.print(verdict(judged))
+        console.print(report.carried(by))
+    console.print(report.verdict(judged))
 
 
 def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
     """Print the means of each mode (RETRIEVAL_EVALUATION), and the modes beside the controls (EVALUATED_QUESTIONS)."""
-    _print_cells(console, cells(summary, ["recall"]), f"{of}, 95% intervals", keys=1)
-    _print_cells(console, advantage_cells(advantages(rows)), "beside the controls, the same questions", keys=2)
+    _print_cells(console, report.cells(summary, ["recall"]), f"{of}, 95% intervals", keys=1)
+    _print_cells(console, report.advantage_cells(advantages(rows)), "beside the controls, the same questions", keys=2)
 
 
 def _print_cells(console: Console, found: list[list[str]], title: str, keys: int = 0) -> None:

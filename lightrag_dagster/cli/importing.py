@@ -8,21 +8,12 @@ from typing import NamedTuple
 import yaml
 from rich.console import Console
 
+from lightrag_dagster import imports
 from lightrag_dagster.cli.curate import NEXT, signed
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.imports import (
-    Imported,
-    StoredBase,
-    import_base,
-    read_graphrag,
-    read_lightrag,
-    read_table,
-    require_plain,
-    take_new,
-)
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.files.atomic import write_text
@@ -40,7 +31,7 @@ _OUTCOMES = {
 }
 _NEXT = NEXT.replace("It takes", "They take")
 _TYPES_STAY = "A row with a description leaves the type of a name that documents have; one without sets it."
-_READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
+_READERS = {"lightrag": imports.read_lightrag, "graphrag": imports.read_graphrag}
 
 
 class ImportOptions(NamedTuple):
@@ -75,10 +66,10 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """
     settings = load_settings()
     reason = f"import table {file.name} --source {options.source}"
-    base, decisions, (lines, stated) = read_table(file, signed() | {"reason": reason})
+    base, decisions, (lines, stated) = imports.read_table(file, signed() | {"reason": reason})
     if base:
-        require_plain(settings, options.source)
-    new, numbers = take_new(settings, decisions, dry_run=options.dry_run)
+        imports.require_plain(settings, options.source)
+    new, numbers = imports.take_new(settings, decisions, dry_run=options.dry_run)
     facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
     if lines:
         named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": {"text": "{subject}", "facts": stated}}
@@ -115,13 +106,15 @@ def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, obj
 
 
 def _import(
-    console: Console, settings: Settings, base: StoredBase, options: ImportOptions, said: dict[str, object]
+    console: Console, settings: Settings, base: imports.StoredBase, options: ImportOptions, said: dict[str, object]
 ) -> None:
     if options.names:
         require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
-        made = import_base(todays, options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run)
+        made = imports.import_base(
+            todays, options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
+        )
     if options.names:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))
@@ -137,7 +130,7 @@ def _import(
     print_plan(console, made.plan)
 
 
-def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator[str]:
+def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOptions) -> Iterator[str]:
     """Yield all that came along, and all that did not."""
     documents, chunks, would = made.documents, made.chunks, "would be " if options.dry_run else ""
     for name in filter(documents.counts.get, _OUTCOMES):

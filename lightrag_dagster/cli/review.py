@@ -10,22 +10,7 @@ from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.curate import NEXT, signed, unknown_names
 from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
-from lightrag_dagster.curation.desk import (
-    COLUMNS,
-    Compared,
-    Opinion,
-    Pair,
-    Reviewed,
-    accept,
-    ask_pairs,
-    asking_price,
-    duplicate_candidates,
-    known_names,
-    pairs_of,
-    read_review,
-    stored_opinions,
-    take,
-)
+from lightrag_dagster.curation import desk
 from lightrag_dagster.curation.rules import in_force, place_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError
 from lightrag_dagster.pipeline.situation import Situation
@@ -51,14 +36,14 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
         require_new_csv(file, "perhaps with decisions; take them with --take", DecisionError)
     settings = load_settings()
     situation = Situation.looking(settings)
-    found = duplicate_candidates(situation)
-    shown = pairs_of(situation, found.rows)
+    found = desk.duplicate_candidates(situation)
+    shown = desk.pairs_of(situation, found.rows)
     asked, problem = _asked(console, settings, _unclear(shown), ask) if ask else ({}, None)
     pairs = [asked.get(one.pair, one) for one in shown]
     if accepting and not problem:
         pairs = _accepted(console, settings, pairs, author)
     if file:
-        write_new_csv(file, COLUMNS, (one.cells for one in pairs), DecisionError)
+        write_new_csv(file, desk.COLUMNS, (one.cells for one in pairs), DecisionError)
         unlikely = len(found.rows) - len(shown) + found.unlikely
         decide = f" Write `merge` or `apart` into the column `action` of those you decide about, and run {_take(file)}."
         console.print(f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}")
@@ -71,9 +56,9 @@ def print_price(console: Console, *, ask: int) -> None:
     """Print what asking about the first `ask` unclear pairs would cost, or all for 0; raises as `write_review`."""
     settings = load_settings()
     situation = Situation.looking(settings)
-    pairs = [one.pair for one in _unclear(pairs_of(situation, duplicate_candidates(situation).rows))]
-    new = [pair for pair, opinion in zip(pairs, stored_opinions(settings, pairs), strict=True) if opinion is None]
-    price = asking_price(settings, new[: ask or None])
+    pairs = [one.pair for one in _unclear(desk.pairs_of(situation, desk.duplicate_candidates(situation).rows))]
+    new = [pair for pair, opinion in zip(pairs, desk.stored_opinions(settings, pairs), strict=True) if opinion is None]
+    price = desk.asking_price(settings, new[: ask or None])
     others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
     console.print(
         f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - len(new):,}. To ask about {others} "
@@ -90,11 +75,11 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     if file.is_dir():
         raise DecisionError(f"{file} is a folder; name a file of decisions in it")
     settings = load_settings()
-    found = read_review(Situation.looking(settings), file, **signed(author))
+    found = desk.read_review(Situation.looking(settings), file, **signed(author))
     if not found.new:
         console.print(f"{file} has no new decisions; taken before: {found.before:,}.")
         return
-    numbers = take(settings, [one.decision for one in found.new], [one.place for one in found.new])
+    numbers = desk.take(settings, [one.decision for one in found.new], [one.place for one in found.new])
     taken, when = f"{place_of(numbers[0]).capitalize()} is", NEXT
     if len(numbers) > 1:
         taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
@@ -103,7 +88,7 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     if len(numbers) > 1:
         console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
     named = in_force(settings).curation.named
-    with known_names(Home.of(settings)) as known:
+    with desk.known_names(Home.of(settings)) as known:
         for line in unknown_names(found.new, named, known) if known else ():
             console.print(line)
 
@@ -112,31 +97,32 @@ def _take(file: Path) -> str:
     return f"`lightrag-dagster curate review {file} --take`"
 
 
-def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
+def _unclear(pairs: Sequence[desk.Reviewed]) -> list[desk.Reviewed]:
     return [one for one in pairs if one.row["verdict"] == "unclear"]
 
 
 def _asked(
-    console: Console, settings: Settings, pairs: Sequence[Reviewed], most: int
-) -> tuple[dict[Pair, Reviewed], ProviderAccessError | None]:
+    console: Console, settings: Settings, pairs: Sequence[desk.Reviewed], most: int
+) -> tuple[dict[desk.Pair, desk.Reviewed], ProviderAccessError | None]:
     """Ask the model about some pairs more, and return all that have its opinion; and the error if it was cut short."""
-    keys, problem, failures = [one.pair for one in pairs], None, dict[Pair, Opinion]()
-    wanted = [key for key, opinion in zip(keys, stored_opinions(settings, keys), strict=True) if opinion is None][:most]
+    keys, problem, failures = [one.pair for one in pairs], None, dict[desk.Pair, desk.Opinion]()
+    stored = zip(keys, desk.stored_opinions(settings, keys), strict=True)
+    wanted = [key for key, opinion in stored if opinion is None][:most]
     if wanted:
         account = Account.of(f"review-{uuid4()}", "", settings.llm)
         try:
             with one_step(terminal.console(stderr=True), "asking about names"):
-                answers = zip(wanted, ask_pairs(settings, wanted, account), strict=True)
+                answers = zip(wanted, desk.ask_pairs(settings, wanted, account), strict=True)
                 failures = {key: opinion for key, opinion in answers if opinion.failed}
         except ProviderAccessError as error:
             problem = error
-    found = zip(keys, stored_opinions(settings, keys), strict=True)
+    found = zip(keys, desk.stored_opinions(settings, keys), strict=True)
     opinions = {key: opinion for key, known in found if (opinion := known or failures.get(key))}
     _print_opinions(console, list(opinions.values()))
-    return {one.pair: Reviewed(one.row, opinions[one.pair]) for one in pairs if one.pair in opinions}, problem
+    return {one.pair: desk.Reviewed(one.row, opinions[one.pair]) for one in pairs if one.pair in opinions}, problem
 
 
-def _print_opinions(console: Console, opinions: Sequence[Opinion]) -> None:
+def _print_opinions(console: Console, opinions: Sequence[desk.Opinion]) -> None:
     same = [one.same for one in opinions]
     failed = [one for one in opinions if one.failed]
     console.print(
@@ -147,9 +133,11 @@ def _print_opinions(console: Console, opinions: Sequence[Opinion]) -> None:
         console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}")
 
 
-def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
+def _accepted(
+    console: Console, settings: Settings, pairs: Sequence[desk.Reviewed], author: str | None
+) -> list[desk.Reviewed]:
     """Take decisions to join the pairs that are accepted, and return the others."""
-    accepted = accept(settings, pairs, **signed(author))
+    accepted = desk.accept(settings, pairs, **signed(author))
     but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
     when = f" {NEXT}" if accepted.taken else ""
     console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}")
@@ -157,7 +145,7 @@ def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], a
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 
 
-def _left_out(found: Compared, unlikely: int) -> str:
+def _left_out(found: desk.Compared, unlikely: int) -> str:
     counts = {
         f"{unlikely:,} that are unlikely": unlikely,
         f"{found.outdone:,} that better partners of a name kept from being compared": found.outdone,

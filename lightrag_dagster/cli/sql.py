@@ -13,15 +13,7 @@ from rich.console import Console
 from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.core.serving import limit_further
 from lightrag_dagster.errors import LightRAGError, QueryError
-from lightrag_dagster.indexes.sql import (
-    PROCESS_LIMITS,
-    TableFiles,
-    memory_limit,
-    open_tables,
-    published_tables,
-    results,
-    unpublished_tables,
-)
+from lightrag_dagster.indexes import sql
 from lightrag_dagster.query.home_tables import tables_of_home, words_of
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -66,10 +58,10 @@ def run_sql(
     of_home, lacking = _of_home(home, words_of(statements), snapshot)
     with (
         _told(lacking),
-        open_tables(tables, more=of_home, allow_external=allow_external) as connection,
-        nullcontext() if allow_external else _bounded(PROCESS_LIMITS * memory_limit(connection)),
+        sql.open_tables(tables, more=of_home, allow_external=allow_external) as connection,
+        nullcontext() if allow_external else _bounded(sql.PROCESS_LIMITS * sql.memory_limit(connection)),
     ):
-        for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
+        for number, rows in enumerate(sql.results(connection, statements, timeout=timeout, in_words=True)):
             if number and form != "json":
                 sys.stdout.write("\n")
             names = rows.schema.names
@@ -130,12 +122,12 @@ def _bounded(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _tables(home: Home, snapshot: str | None) -> TableFiles:
+def _tables(home: Home, snapshot: str | None) -> sql.TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     refresh_snapshot(home, snapshot)
     manifest = snapshot_named(home, snapshot) if snapshot else published_snapshot(home)
     if manifest is not None or home.scope:
-        return published_tables(CheckedGeneration.of(home, required(home, manifest).snapshot_id))
+        return sql.published_tables(CheckedGeneration.of(home, required(home, manifest).snapshot_id))
     found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
@@ -143,10 +135,10 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     return found
 
 
-def _newest_tables(home: Home) -> TableFiles:
+def _newest_tables(home: Home) -> sql.TableFiles:
     """Return the newest tables of each source; those of one that was removed are not known any more."""
     refresh(home)
-    found = unpublished_tables(home)
+    found = sql.unpublished_tables(home)
     if not found:
         require_published(home)  # which says what to do
     return found

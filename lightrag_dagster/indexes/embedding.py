@@ -14,18 +14,10 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.indexes import vector_index
+from lightrag_dagster.indexes import vector_index, vector_writer
 from lightrag_dagster.indexes.arrays import read_array
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
-from lightrag_dagster.indexes.vector_writer import (
-    add_vectors,
-    count_unread,
-    finish_vectors,
-    open_to_write,
-    pin_vectors,
-    prepare_vectors,
-)
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import tokens_read
 from lightrag_dagster.storage import manifests
@@ -95,7 +87,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
     home = generation.home.for_worker()
     if entry.search is None:
         with embedding.engine.keep(partial(open_database, home)) as kept:
-            entry = await kept.call(pin_vectors, entry)
+            entry = await kept.call(vector_writer.pin_vectors, entry)
     home.files.keep([home.lance / f"{entry.table}.lance"])
     settings, embedder = embedding.settings, embedding.embedder
     record = manifests.Vectors(
@@ -138,8 +130,8 @@ async def embed_changed(
     """
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
-    handle = open_to_write(home, table, embedder.dimensions)
-    entry = prepare_vectors(handle, connection, tag, embedder.dimensions)
+    handle = vector_writer.open_to_write(home, table, embedder.dimensions)
+    entry = vector_writer.prepare_vectors(handle, connection, tag, embedder.dimensions)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
@@ -157,9 +149,9 @@ async def embed_changed(
 
     refused = _still_refused(connection, before)
     if entry.upserted:
-        await add_vectors(handle, entry, blocks())
-    entry = count_unread(handle, entry.model_copy(update={"refused": refused}))
-    return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
+        await vector_writer.add_vectors(handle, entry, blocks())
+    entry = vector_writer.count_unread(handle, entry.model_copy(update={"refused": refused}))
+    return entry if entry.rows >= vector_index.INDEX_ROWS else vector_writer.finish_vectors(handle, entry)
 
 
 async def _with_unread(rows: pa.Table, embedding: Embedding) -> pa.Table:

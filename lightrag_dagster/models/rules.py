@@ -6,19 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 from functools import cached_property
 from typing import Any
 
+from lightrag_dagster import offline
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, FreeModel
 from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.offline import (
-    Extracted,
-    Passage,
-    Recogniser,
-    answer,
-    extract,
-    find_keywords,
-    find_names,
-    summarise,
-)
 from lightrag_dagster.stages.extraction.writing import without_marks, write_answer
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -61,14 +52,16 @@ class OfflineChatModel:
                 f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
             )
         if request.role == "extract":
-            return ChatResponse(_as_rows(extract(without_marks(body), language=request.language)))
+            return ChatResponse(_as_rows(offline.extract(without_marks(body), language=request.language)))
         if request.role == "keywords":
-            high, low = find_keywords(body)
+            high, low = offline.find_keywords(body)
             keywords = {"high_level_keywords": high or low, "low_level_keywords": low or high}
             return ChatResponse(json.dumps(keywords, ensure_ascii=False))
         limit = _LIMIT.search(request.messages[0].content)
         tokens = int(limit[1]) if limit else request.max_output_tokens or _SUMMARY_TOKENS
-        return ChatResponse(summarise((record["Description"] for record in _objects(body, "Description")), tokens))
+        return ChatResponse(
+            offline.summarise((record["Description"] for record in _objects(body, "Description")), tokens)
+        )
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
         """Yield an answer line by line; raises as `complete`."""
@@ -114,11 +107,11 @@ class NameFinder(FreeModel):
         if body is None:
             raise PermanentProviderError("a request to extract ends in no fence; check custom prompts")
         text, related = without_marks(body), self._co_mentions
-        found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
+        found = offline.find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
         return ChatResponse(_as_rows(found))
 
     @cached_property
-    def _recognise(self) -> Recogniser | None:
+    def _recognise(self) -> offline.Recogniser | None:
         if self._pipeline is None:
             return None
         from lightrag_dagster.models.local import load_pipeline
@@ -126,7 +119,7 @@ class NameFinder(FreeModel):
         return load_pipeline(self._pipeline, self._pipeline_identity)
 
 
-def _as_rows(found: Extracted) -> str:
+def _as_rows(found: offline.Extracted) -> str:
     """Return a chunk's entities and relations as an answer, one record a line.
 
     Those with a number of few digits for a name or description are left out: a reader would refuse their rows.
@@ -151,7 +144,7 @@ def _is_readable(*fields: str) -> bool:
 def _answer(question: str, context: str) -> str:
     """Return an answer in sentences of the context's chunks, each cited, and the list of their documents."""
     chunks = _objects(context, "reference_id", "content")
-    sentences = answer(question, (Passage(chunk["reference_id"], chunk["content"]) for chunk in chunks))
+    sentences = offline.answer(question, (offline.Passage(chunk["reference_id"], chunk["content"]) for chunk in chunks))
     if not sentences:
         return NO_CONTEXT
     paths = dict(_REFERENCE.findall(context))

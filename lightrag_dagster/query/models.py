@@ -16,13 +16,7 @@ from lightrag_dagster.core.background import BackgroundLoop
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
-from lightrag_dagster.models.providers import (
-    open_chat_model,
-    open_embedder,
-    open_plain_chat_model,
-    open_plain_embedder,
-    settings_of,
-)
+from lightrag_dagster.models import providers
 from lightrag_dagster.query.asked import UnderWay, current
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -45,7 +39,7 @@ class Models:
         self._llm = settings.llm.hurried(settings.query.max_retries)
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
-        self._embedding = settings_of(vectors, settings.embedding).hurried(settings.query.max_retries)
+        self._embedding = providers.settings_of(vectors, settings.embedding).hurried(settings.query.max_retries)
         self._embedder_identity = vectors.identity
         self._home = Home.of(settings)
         self._opened: dict[str, Any] = {}
@@ -86,7 +80,7 @@ class Models:
         With an account, which needs the cost of the whole, and from a model that cannot stream, the pieces are the
         lines of a complete answer. The time of the question, `asked`, is that of all pieces.
         """
-        model = self._open("stream", lambda: open_plain_chat_model(self._llm.of(request.role)))
+        model = self._open("stream", lambda: providers.open_plain_chat_model(self._llm.of(request.role)))
         stream = getattr(model, "stream", None)
         if stream is None or self._account is not None:
             answer = self.complete(request)
@@ -124,21 +118,21 @@ class Models:
     def _chat_model(self, role: Role) -> ChatModel:
         own = self._llm.of(role)
         if own.provider == "offline" and self._account is None:
-            return self._open(role, lambda: open_plain_chat_model(own))  # its answers need no store
+            return self._open(role, lambda: providers.open_plain_chat_model(own))  # its answers need no store
         # One model per role, so that each records its calls under its own purpose.
         try:
-            return self._open(role, lambda: open_chat_model(self._llm, self._home, role, self._account))
+            return self._open(role, lambda: providers.open_chat_model(self._llm, self._home, role, self._account))
         except StoreError as error:
             if self._account is not None:  # whose limits are kept in the home
                 raise
             # Readers without the right to write in the home can still ask.
             _log.warning("answers are not stored: %s", error)
-            return self._open(role, lambda: open_plain_chat_model(own))
+            return self._open(role, lambda: providers.open_plain_chat_model(own))
 
     def _open_embedder(self) -> AbstractAsyncContextManager[Embedder]:
         if self._account is None:
-            return open_plain_embedder(self._embedding)
-        return open_embedder(self._embedding, self._home, self._account)
+            return providers.open_plain_embedder(self._embedding)
+        return providers.open_embedder(self._embedding, self._home, self._account)
 
     def _open(self, name: str, open_model: Callable[[], AbstractAsyncContextManager[Model]]) -> Model:
         with self._opening:

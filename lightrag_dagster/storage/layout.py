@@ -5,17 +5,10 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from lightrag_dagster import schemas
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.reading_schemas import READING_STATE
-from lightrag_dagster.schemas import (
-    MERGED_TABLES,
-    SORT_KEYS,
-    SOURCE_TABLES,
-    UNPARTITIONED_TABLES,
-    columns_of,
-    vector_schema,
-)
 from lightrag_dagster.storage import manifests, versions
 from lightrag_dagster.storage.records import Pointer
 
@@ -42,16 +35,16 @@ RECORDS: tuple[type[BaseModel], ...] = (
 def layout() -> str:
     """Return a hash of the columns of all tables, the order of their rows, and the fields of all records."""
     tables = (
-        SOURCE_TABLES
-        | MERGED_TABLES
-        | UNPARTITIONED_TABLES
+        schemas.SOURCE_TABLES
+        | schemas.MERGED_TABLES
+        | schemas.UNPARTITIONED_TABLES
         | READING_STATE
         | PASS_TABLES
         | MERGED_PASS_TABLES
-        | {"vectors": vector_schema(1)}
+        | {"vectors": schemas.vector_schema(1)}
     )
-    columns = {name: columns_of(schema) for name, schema in tables.items()}
-    return digest(columns, SORT_KEYS, {kind.__name__: _shape_of(kind) for kind in RECORDS})
+    columns = {name: schemas.columns_of(schema) for name, schema in tables.items()}
+    return digest(columns, schemas.SORT_KEYS, {kind.__name__: _shape_of(kind) for kind in RECORDS})
 
 
 def _shape_of(kind: Any) -> object:

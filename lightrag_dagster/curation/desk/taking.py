@@ -2,24 +2,14 @@
 
 from collections.abc import Sequence
 
-from lightrag_dagster.curation.rules import (
-    Decision,
-    Placed,
-    Taken,
-    decisions_of,
-    in_force,
-    lost_number,
-    place_of,
-    resolve,
-    taken,
-)
+from lightrag_dagster.curation import rules
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.decisions import DecisionStore
 from lightrag_dagster.storage.home import Home
 
 
-def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str] = ()) -> list[int]:
+def take(settings: Settings, decisions: Sequence[rules.Decision], places: Sequence[str] = ()) -> list[int]:
     """Append decisions to the table if all hold together with those in force, and return their numbers.
 
     `places` name them in errors, such as lines of a file.
@@ -28,11 +18,11 @@ def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str
         DecisionError: they do not, and nothing is appended.
         StoreError: the database refuses.
     """
-    resolve(decisions_of(settings) + list(map(Placed, decisions, places or _places(decisions))))
+    rules.resolve(rules.decisions_of(settings) + list(map(rules.Placed, decisions, places or _places(decisions))))
     with DecisionStore(Home.of(settings).decisions) as store:
         numbers = store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
         try:
-            in_force(settings)  # another process may have taken one meanwhile
+            rules.in_force(settings)  # another process may have taken one meanwhile
         except DecisionError:
             for number in numbers:
                 store.undo(number)
@@ -40,7 +30,7 @@ def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str
     return numbers
 
 
-def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
+def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[rules.Taken]:
     """Undo the decisions of the table with some numbers that are in force, or the last one, and return them.
 
     Raises:
@@ -48,13 +38,13 @@ def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
         StoreError: the database refuses.
     """
     home = Home.of(settings)
-    standing = [one for one in taken(home) if not one.undone]
+    standing = [one for one in rules.taken(home) if not one.undone]
     found = [one for one in standing if one.number in numbers] if numbers else standing[-1:]
     if not found:
         which = f"none of the decisions {numbers[0]} to {numbers[-1]} is" if numbers else "no decision is"
         what = f"decision {numbers[0]} is not" if len(numbers) == 1 else which
         raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate` shows those that are")
-    decisions, places = decisions_of(settings), {place_of(one.number) for one in found}
+    decisions, places = rules.decisions_of(settings), {rules.place_of(one.number) for one in found}
     problem = _contradiction([other for other in decisions if other.place not in places])
     if problem and not _contradiction(decisions):
         what, without = (f"decision {found[0].number}", "it") if len(found) == 1 else ("these decisions", "them")
@@ -65,9 +55,9 @@ def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
     return found
 
 
-def _contradiction(decisions: Sequence[Placed]) -> str | None:
+def _contradiction(decisions: Sequence[rules.Placed]) -> str | None:
     try:
-        resolve(decisions)
+        rules.resolve(decisions)
     except DecisionError as error:
         return str(error)
     return None
@@ -81,14 +71,14 @@ def accept_loss(settings: Settings) -> int:
         StoreError: the database refuses.
     """
     home = Home.of(settings)
-    if not (number := lost_number(home)):
+    if not (number := rules.lost_number(home)):
         raise DecisionError(f"no decisions of {home.name} are lost; `lightrag-dagster curate` shows them")
     with DecisionStore(home.decisions) as store:
         store.skip(number)
     return number
 
 
-def _places(decisions: Sequence[Decision]) -> list[str]:
+def _places(decisions: Sequence[rules.Decision]) -> list[str]:
     if len(decisions) == 1:
         return ["the new decision"]
     return [f"the new decision about {one.names[0]!r}" for one in decisions]

@@ -11,14 +11,7 @@ from typing import Any
 
 from lightrag_dagster.core.protocols import ChatResponse, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
-from lightrag_dagster.models.batch.jsonl import (
-    MostOf,
-    RequestOutcome,
-    read_results,
-    request_keys,
-    request_limits,
-    unanswered,
-)
+from lightrag_dagster.models.batch import jsonl
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
@@ -60,7 +53,7 @@ class Batches:
 
     def keys(self, batch: Batch) -> Iterator[str]:
         """Yield the response keys of an open batch; raises StoreError when its request file is gone."""
-        return request_keys(self._request_file(batch))
+        return jsonl.request_keys(self._request_file(batch))
 
     async def poll(self) -> None:
         """Ask the provider for the state of each submitted batch."""
@@ -208,11 +201,13 @@ class Batches:
     def _limits_or_none(self, batch: Batch) -> dict[str, int] | None:
         """Return the output limits of the requests of a batch by response key; None if its request file is gone."""
         try:
-            return request_limits(self._request_file(batch))
+            return jsonl.request_limits(self._request_file(batch))
         except StoreError:
             return None
 
-    async def _results(self, batch: Batch, gone: list[str], most: MostOf) -> AsyncIterator[list[RequestOutcome]]:
+    async def _results(
+        self, batch: Batch, gone: list[str], most: jsonl.MostOf
+    ) -> AsyncIterator[list[jsonl.RequestOutcome]]:
         """Yield the outcomes in the provider's result files, in blocks; a file deleted there is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -223,7 +218,7 @@ class Batches:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error
             gone += [] if found else [file_id]
-            outcomes = read_results(path, self._provider.target, most) if found else iter(())
+            outcomes = jsonl.read_results(path, self._provider.target, most) if found else iter(())
             while some := list(islice(outcomes, _ROWS)):
                 yield some
 
@@ -234,7 +229,7 @@ class Batches:
 
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
-        default = unanswered(self._provider.target, batch.status).error
+        default = jsonl.unanswered(self._provider.target, batch.status).error
         limits = self._limits_or_none(batch)
         keys = (failures if limits is None else limits).keys()
         missing = {key: failures.get(key, default) for key in keys - answered}

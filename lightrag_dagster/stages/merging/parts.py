@@ -29,19 +29,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster import schemas
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.fact_schemas import FACTS, READINGS
-from lightrag_dagster.schemas import (
-    CHUNKS,
-    ENTITY_EVIDENCE,
-    ENTITY_MENTIONS,
-    EXTRACTIONS,
-    MERGED_TABLES,
-    RELATION_EVIDENCE,
-    RELATION_MENTIONS,
-    SORT_KEYS,
-)
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
@@ -57,8 +48,8 @@ _BITS_DEALT_AT_ONCE = 2
 
 _INDEX = pa.field("chunk_index", pa.int32())
 DEALT = {
-    "entity_evidence": ENTITY_EVIDENCE.append(_INDEX),
-    "relation_evidence": RELATION_EVIDENCE.append(_INDEX),
+    "entity_evidence": schemas.ENTITY_EVIDENCE.append(_INDEX),
+    "relation_evidence": schemas.RELATION_EVIDENCE.append(_INDEX),
     "endpoint": pa.schema(
         [(name, pa.string()) for name in ("entity_id", "relation_id", "name", "description", "chunk_id")]
         + [(name, pa.string()) for name in ("source", "path")]
@@ -80,12 +71,12 @@ _OF_VIEWS = DEALT | SPLIT | {"chosen_fact": CHOSEN_FACT, "fact_keyword": FACT_KE
 """Schemas of views of steps that may have no file."""
 
 _INPUTS = {
-    "chunk": ("chunks", CHUNKS),
-    "extraction": ("extractions", EXTRACTIONS),
+    "chunk": ("chunks", schemas.CHUNKS),
+    "extraction": ("extractions", schemas.EXTRACTIONS),
     "reading": ("readings", READINGS),
     "fact": ("facts", FACTS),
-    "entity_mention": ("entity_mentions", ENTITY_MENTIONS),
-    "relation_mention": ("relation_mentions", RELATION_MENTIONS),
+    "entity_mention": ("entity_mentions", schemas.ENTITY_MENTIONS),
+    "relation_mention": ("relation_mentions", schemas.RELATION_MENTIONS),
 }
 """View of a step → the field of `MergeInput` with its files, and their schema."""
 _NAMES = "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention"
@@ -258,8 +249,8 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
     views |= space.splits | {"fact_keyword": [space.path("fact_keyword")] if space.facts else []}
     with space.open(views, *chain(*added)) as connection:
         entities, relations = map(space.scratch.inputs, stored)
-        view_files(connection, "entity_mention", [*entities, *added.entities], ENTITY_MENTIONS)
-        view_files(connection, "relation_mention", [*relations, *added.relations], RELATION_MENTIONS)
+        view_files(connection, "entity_mention", [*entities, *added.entities], schemas.ENTITY_MENTIONS)
+        view_files(connection, "relation_mention", [*relations, *added.relations], schemas.RELATION_MENTIONS)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
         for step in ("span", "deal", "endpoint", "citations") if several else ("deal",):
@@ -322,7 +313,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
     group = {"entities": "entity_group", "relations": "relation_group"}[table]
     with space.open({group: [space.path(group, part)], "summary": [space.path("summary")]}) as connection:
         database.run(connection, f"describe_{table}")
-        rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
+        rows = database.fetch(connection, database.read_statement(f"finish_{table}"), schemas.MERGED_TABLES[table])
         pq.write_table(rows, space.path(table, part), compression="lz4")
 
 
@@ -350,5 +341,7 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
 
 
 def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, part: int) -> None:
-    rows = database.fetch(connection, f"FROM {table} ORDER BY {', '.join(SORT_KEYS[table])}", MERGED_TABLES[table])
+    rows = database.fetch(
+        connection, f"FROM {table} ORDER BY {', '.join(schemas.SORT_KEYS[table])}", schemas.MERGED_TABLES[table]
+    )
     pq.write_table(rows, space.path(table, part), compression="lz4")
