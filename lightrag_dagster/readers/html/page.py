@@ -17,7 +17,7 @@ from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
 from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
-from lightrag_dagster.readers.html.marks import write_marks
+from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
 from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
@@ -39,8 +39,6 @@ _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTAL
 
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
-
-_NO_TEXT = ("¶", "↑", "↩")  # links after the headings of Sphinx, MkDocs and others, and behind notes
 
 _DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
@@ -95,9 +93,7 @@ def _extract(page: str, figures: Figures | None) -> Content:
 
 def _main_content(page: str, figures: Figures | None) -> Content:
     tree = parse_page(page)
-    for link in list(tree.iter("a")):
-        if link.text_content().strip(" \n\ufe0e\ufe0f") in _NO_TEXT:
-            link.drop_tree()
+    write_note_marks(tree)
     properties = _properties(tree)
     _write_formulas(tree)
     if figures:

@@ -16,11 +16,16 @@ _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 
 
 def keep_sections(tree: lxml_html.HtmlElement) -> None:
-    """Take names from sections that are content: chapters, named as their headings, and prose inside an article."""
+    """Take names from sections that are content: chapters, named as their headings, and prose inside an article.
+
+    The footer of a quotation says who said it, and is content too.
+    """
     for section in tree.iter("section", "div"):
         heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
         if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
             del section.attrib["id"]
+    for attribution in tree.iterfind(".//blockquote//footer"):
+        attribution.tag = "p"
     for article in _articles(tree):
         discarded = {section for expression in _DISCARDED for section in expression(article)}
         for section in discarded:
