@@ -45,8 +45,25 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
         if next(item.iterancestors("ul", "ol"), None) is None:  # else its text is glued to that of the next
             item.tag = "div"
     _move_captions(tree)
+    for address in tree.iter("address"):
+        address.tag = "div"
+    for code in tree.iter("pre"):
+        _make_code(code)
     for block in list(tree.iter("div", *_FRAMES)):
         make_paragraph(block)
+
+
+def _make_code(pre: lxml_html.HtmlElement) -> None:
+    """Make code of preformatted text: without that, the extraction would take its lines for headings and items."""
+    for line in list(pre.iter("br")):
+        line.tail = f"\n{line.tail or ''}"
+        line.drop_tag()
+    is_several = "\n" in pre.text_content().strip()
+    if is_several and pre.find(".//code") is None and not any(inner.tag in BLOCKS for inner in pre.iterdescendants()):
+        code = lxml_html.Element("code")
+        code.text, pre.text = pre.text, None
+        code.extend(list(pre))
+        pre.append(code)
 
 
 def _close(heading: lxml_html.HtmlElement) -> None:

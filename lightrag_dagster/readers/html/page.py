@@ -37,6 +37,8 @@ _CHARSET_WITHIN = 4096
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_LATE_FENCE = re.compile(r"(?<=[^\s`])```(?=\n)")  # as of code in an item of a list, right behind its text
+
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
@@ -111,7 +113,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
-    text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
+    text = _unescape(_LATE_FENCE.sub("\n```", markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", "")))
     return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
 
 
