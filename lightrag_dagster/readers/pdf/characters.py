@@ -15,6 +15,7 @@ from lightrag_dagster.readers.pdf.places import Places
 _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
 _SMALLER = 0.95  # times the size of the line; a number of its size beside it is in the next cell of a table
+_NEXT_WORD = 0.6  # in sizes, from one word to the next at the most
 _BLANK = 0.15  # in sizes: a wider gap is a space
 _DOUBLED = 0.6  # of a character's width: its shadow is nearer
 _AROUND = 12  # characters
@@ -117,6 +118,15 @@ class PageCharacters:
     def first(self, numbers: Iterable[int]) -> int | None:
         """Return the first character of some that is not a space; None without one."""
         return next((number for number in numbers if self._shown[number].strip()), None)
+
+    def after(self, number: int) -> int | None:
+        """Return the next character with ink, if it is no further than a word in the same line."""
+        end = self._text.find(_BREAK, number)
+        found = self.first(range(number + 1, len(self._text) if end < 0 else end))
+        if found is None or not self._shown[number].strip():
+            return None
+        gap = self._places.origin(found)[0] - self._places.right(number)
+        return found if gap < _NEXT_WORD * self._places.size(number) else None
 
     def add(self, number: int, text: str, *, before: bool = False) -> None:
         """Add text that the page shows next to the word of a character."""
