@@ -10,10 +10,17 @@ BLOCKS = {
     *("form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table"),
     "ul",
 }
-"""Elements on lines of their own."""
+"""Elements with lines of their own."""
+
+LINES = {
+    *BLOCKS,
+    *("body", "br", "caption", "dd", "dt", "figcaption", "html", "li", "summary", "tbody", "td", "th", "tr"),
+}
+"""Elements that begin a line."""
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 _FRAMES = ("article", "body", "center", "details", "form", "header", "main", "section")
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _LONG = 500  # characters; a heading with paragraphs has fewer
@@ -23,7 +30,7 @@ _SPACES = re.compile(r"\s+")
 
 def join_lines(tree: lxml_html.HtmlElement) -> None:
     """Put each heading on one line: Markdown has none of several."""
-    for heading in [one for one in tree.iter(*_HEADINGS) if len(one.text_content()) <= _LONG]:
+    for heading in [one for one in tree.iter(*HEADINGS) if len(one.text_content()) <= _LONG]:
         for line in heading.iter("br"):
             line.tail = f" {line.tail or ''}"
         etree.strip_tags(heading, "br")
@@ -33,7 +40,7 @@ def join_lines(tree: lxml_html.HtmlElement) -> None:
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
-    for heading in list(tree.iter(*_HEADINGS)):
+    for heading in list(tree.iter(*HEADINGS)):
         if len(heading.text_content()) > _LONG:
             _close(heading)
         for block in heading.iter("div", "p"):
@@ -53,6 +60,14 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
         make_paragraph(block)
 
 
+def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
+    """Put all that is in a block into an element of its own."""
+    inner = lxml_html.Element(tag)
+    inner.text, block.text = block.text, None
+    inner.extend(list(block))
+    block.append(inner)
+
+
 def _make_code(pre: lxml_html.HtmlElement) -> None:
     """Make code of preformatted text: without that, the extraction would take its lines for headings and items."""
     for line in list(pre.iter("br")):
@@ -60,10 +75,7 @@ def _make_code(pre: lxml_html.HtmlElement) -> None:
         line.drop_tag()
     is_several = "\n" in pre.text_content().strip()
     if is_several and pre.find(".//code") is None and not any(inner.tag in BLOCKS for inner in pre.iterdescendants()):
-        code = lxml_html.Element("code")
-        code.text, pre.text = pre.text, None
-        code.extend(list(pre))
-        pre.append(code)
+        wrap_content(pre, "code")
 
 
 def _close(heading: lxml_html.HtmlElement) -> None:

@@ -50,7 +50,7 @@ def write_note_marks(tree: lxml_html.HtmlElement) -> None:
         text = link.text_content().strip(" \n\ufe0e\ufe0f")
         if text in _NO_WORDS:
             link.drop_tree()
-        elif link.get("href", "").startswith("#") and _NOTE.fullmatch(text) and not link.xpath("ancestor::sup | .//sup"):
+        elif _NOTE.fullmatch(text) and link.xpath("starts-with(@href, '#') and not(ancestor::sup or .//sup)"):
             if (link.tail or "")[:1].isalnum():
                 link.tail = f" {link.tail}"
             link.drop_tag()

@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs
+from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs, wrap_content
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
@@ -203,10 +203,7 @@ def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
     """
     body = tree.find("body")
     if body is not None and tree.find(".//main") is None:
-        main = lxml_html.Element("main")
-        main.text, body.text = body.text, None
-        main.extend(list(body))
-        body.append(main)
+        wrap_content(body, "main")
     return tree
 
 

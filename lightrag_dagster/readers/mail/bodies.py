@@ -80,15 +80,13 @@ class Bodies:
         """Return parts that no line divides as the header says, divided by the first line that may do so."""
         data = payload(part)[0]
         found = _BOUNDARY.search(data)
-        if found is None or b'"' in found[1]:
-            self._damaged.append(_text(part, "plain"))
-            return []
-        head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
-        mended = parse_mail(head + data)
-        if not mended.is_multipart():
-            self._damaged.append(_text(part, "plain"))
-            return []
-        return [mended]
+        if found and b'"' not in found[1]:
+            head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
+            mended = parse_mail(head + data)
+            if mended.is_multipart():
+                return [mended]
+        self._damaged.append(_text(part, "plain"))
+        return []
 
     def _is_file(self, part: EmailMessage, is_top: bool) -> bool:
         """Return True for a text with a name, unless it is the first text: some programs name that too."""

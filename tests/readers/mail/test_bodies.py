@@ -115,7 +115,8 @@ def test_all_texts_are_read_in_order(mail: bytes, text: str) -> None:
             "Your order has left us: all of it should be with you on Friday.",
             f"<p>Your order has left us: all of it should be with you on Friday.</p><table>{ROWS}</table>",
             "Your order has left us: all of it should be with you on Friday.\n\n"
-            "| Article | Count | Price | \n|---|---|---|\n| Gauge | 5 | 12.50 | \n| Chain | 12 | 4.75 | \n| Buoy | 3 | 99.00 |",
+            "| Article | Count | Price | \n|---|---|---|\n| Gauge | 5 | 12.50 | \n"
+            "| Chain | 12 | 4.75 | \n| Buoy | 3 | 99.00 |",
             id="page-has-a-table",
         ),
         pytest.param(LONG, "<p>Look into the plain text.</p>", LONG.strip(), id="page-is-the-stub"),
