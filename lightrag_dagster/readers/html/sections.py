@@ -19,7 +19,7 @@ HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 def keep_sections(tree: lxml_html.HtmlElement) -> None:
     """Take names from sections that are content: chapters, named as their headings, and prose inside an article.
 
-    The footer of a quotation says who said it, and is content too.
+    The footer of a quotation says who said it, and is content too; so are notes, which Asciidoctor has behind its text.
     """
     for section in tree.iter("section", "div"):
         heading = next(section.iter(*HEADINGS), None) if section.get("id") else None
@@ -27,6 +27,8 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
             del section.attrib["id"]
     for attribution in tree.iterfind(".//blockquote//footer"):
         attribution.tag = "p"
+    for notes in tree.xpath("//div[@id='footnotes'][preceding-sibling::*[1][self::div]]"):
+        notes.getprevious().append(notes)
     for article in _articles(tree):
         discarded = {section for expression in _DISCARDED for section in expression(article)}
         for section in discarded:

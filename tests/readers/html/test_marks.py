@@ -144,3 +144,11 @@ def test_short_notes_at_the_end_of_a_page_are_read() -> None:
     )
     notes = "[1]\n\nHalden, page 4 of the report.\n\n2\\. Corley and others.\n\n3 Uhl, page 7."
     assert extract_text(page.encode(), "a.html").text == f"# Weirs\n\n{BEFORE} [1]\n\n{notes}"
+
+
+def test_notes_behind_the_content_are_read() -> None:
+    page = (
+        f"<body><div id=content><h1>Weirs</h1><p>{BEFORE}<sup>[<a href='#n1'>1</a>]</sup></p></div><div id=footnotes>"
+        "<hr><div class=footnote id=n1><a href='#r1'>1</a>. Halden, page 4.</div></div><div id=footer>End</div></body>"
+    )
+    assert extract_text(page.encode(), "a.html").text == f"# Weirs\n\n{BEFORE}[1]\n\n1\\. Halden, page 4."
