@@ -73,8 +73,7 @@ def _make_code(pre: lxml_html.HtmlElement) -> None:
     for line in list(pre.iter("br")):
         line.tail = f"\n{line.tail or ''}"
         line.drop_tag()
-    is_several = "\n" in pre.text_content().strip()
-    if is_several and pre.find(".//code") is None and not any(inner.tag in BLOCKS for inner in pre.iterdescendants()):
+    if "\n" in pre.text_content().strip() and not any(one.tag in (*BLOCKS, "code") for one in pre.iterdescendants()):
         wrap_content(pre, "code")
 
 

@@ -77,10 +77,7 @@ class Attachments:
         text = "\n\n".join(filter(None, map(sanitise, pages)))
         if not text:
             return self._refused(name, content.why_empty or "it has no text")
-        losses, unchecked = check_losses(found.words, data, [*map(whole_words, pages), *content.left_out])
-        if losses and losses.lost:
-            unchecked = f"{losses.lost:,} of {losses.words:,} words are lost, such as {losses.example}"
-        self._lost += [f"{name}: {unchecked}"] if unchecked else []
+        self._check(found, name, data, [*map(whole_words, pages), *content.left_out])
         self._characters -= len(text)
         if self._characters < 0:
             return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
@@ -95,6 +92,13 @@ class Attachments:
     def _content(self, found: FileFormat, data: bytes) -> Content:
         figures = [self._figures] if self._figures and found.has_figures else []
         return found.read(data, *figures, **({"attachments": False} if found.has_attachments else {}))
+
+    def _check(self, found: FileFormat, name: str, data: bytes, read: list[str]) -> None:
+        """Note the words of an attachment that its text lacks, if its format has this check."""
+        losses, doubt = check_losses(found.words, data, read)
+        if losses and losses.lost:
+            doubt = f"{losses.lost:,} of {losses.words:,} words are lost, such as {losses.example}"
+        self._lost += [f"{name}: {doubt}"] if doubt else []
 
     def _refused(self, name: str, reason: str) -> str:
         self._reasons.append(f"{name}: {reason}")

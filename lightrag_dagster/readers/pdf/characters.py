@@ -120,7 +120,7 @@ class PageCharacters:
         return next((number for number in numbers if self._shown[number].strip()), None)
 
     def after(self, number: int) -> int | None:
-        """Return the next character with ink, if it is no further than a word in the same line."""
+        """Return the next character with ink in the same line; None if a gap wider than that of words is before it."""
         end = self._text.find(_BREAK, number)
         found = self.first(range(number + 1, len(self._text) if end < 0 else end))
         if found is None or not self._shown[number].strip():
