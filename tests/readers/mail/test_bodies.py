@@ -219,3 +219,11 @@ def test_a_file_that_only_outlook_reads_is_named(name: str) -> None:
 )
 def test_all_of_a_page_is_content(page: str, text: str) -> None:
     assert text_of(part(PAGE, page)) == text
+
+
+def test_a_word_that_is_bold_in_part_is_not_lost_in_an_attachment() -> None:
+    page = FILE.replace(b"text/csv; name=a.csv", b"text/html; name=a.html").replace(b"a.csv", b"a.html")
+    page = page.replace(b"a,b\n1,2", b"<p>The weir of Hal<b>den</b> was built in 1911.</p>")
+    found = read(part("multipart/mixed", part(PLAIN, "See:"), page))
+    assert found.text.endswith("## a.html\n\nThe weir of Halden was built in 1911.")
+    assert found.note is None
