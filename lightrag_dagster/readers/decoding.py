@@ -150,9 +150,9 @@ def _supposed(data: bytes) -> Decoded | None:
         return Decoded(
             text, f"places that are not UTF-8 stand as \ufffd: {errors:,}; copy the file again or correct it"
         )
-    others = _detect(b"".join(line for line in data.splitlines(keepends=True) if not _is_utf8(line)))
+    others = _detect(b"".join(line for line in data.splitlines(keepends=True) if not is_utf8(line)))
     if others and _lines_apart(data, others):
-        text = "".join(line.decode("utf-8" if _is_utf8(line) else others, "replace") for line in data.splitlines(True))
+        text = "".join(line.decode("utf-8" if is_utf8(line) else others, "replace") for line in data.splitlines(True))
         return Decoded(text, f"bytes that are not UTF-8 are read as {others.title()}; save the file as UTF-8")
     if mixed := _mixed(data):
         return Decoded(mixed, "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
@@ -190,13 +190,14 @@ def _lines_apart(data: bytes, others: str) -> bool:
     In encodings with two bytes for a character, a short line may be both.
     """
     return others.casefold().startswith(_PAGES) and any(
-        _is_utf8(line) for line in data.splitlines() if not line.isascii()
+        is_utf8(line) for line in data.splitlines() if not line.isascii()
     )
 
 
-def _is_utf8(line: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Return True if bytes are valid UTF-8, as those of ASCII are."""
     try:
-        line.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True

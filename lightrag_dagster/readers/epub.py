@@ -28,9 +28,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         texts, left_out = list[str](), list[str]()
         for name in chapters:
             chapter = Chapter(archive.read(name))
-            texts.append(
-                to_markdown(chapter.markup, xml=True, figure_of=partial(_figure, archive, name, figures)).strip()
-            )
+            figure_of = partial(_figure, archive, name, figures)
+            texts.append(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip())
             left_out += chapter.left_out
         text = "\n\n".join(filter(None, texts))
         return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))

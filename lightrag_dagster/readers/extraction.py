@@ -10,7 +10,7 @@ from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Pro
 from lightrag_dagster.readers.formats import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import whole_words
-from lightrag_dagster.readers.losses import LostWords, find_losses
+from lightrag_dagster.readers.losses import LostWords, check_losses
 
 _PAGE_BREAK = "\n\n"
 _USUAL = ReadingOptions()
@@ -64,31 +64,21 @@ def extract_text(
     if found.has_headings:
         content = replace(content, text=_each(whole_words, content.text))
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
-    losses, unchecked = _losses(found, data, content)
-    title = content.properties.title or (find_title(text) if found.has_headings else None)
+    said = content.properties
+    beside = (*content.left_out, said.title or "", said.author or "", *said.tags)
+    losses, unchecked = check_losses(found.words, data, (*_parts(content.text), *beside))
+    title = said.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
         " ".join(sanitise(title or "").split()) or path.rpartition("/")[2],
         text,
         found.media_type,
         pages,
-        content.properties,
+        said,
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
-        "; ".join(filter(None, (content.note, content.properties.date_note, unchecked))) or None,
+        "; ".join(filter(None, (content.note, said.date_note, unchecked))) or None,
         losses,
     )
-
-
-def _losses(found: FileFormat, data: bytes, content: Content) -> tuple[LostWords | None, str | None]:
-    """Return what the text of a file lacks, or why its words cannot be found apart from its reader, if they should."""
-    if found.words is None:
-        return None, None
-    said = content.properties
-    beside = (*content.left_out, said.title or "", said.author or "", *said.tags)
-    try:
-        return find_losses(found.words(data), (*_parts(content.text), *beside)), None
-    except Exception as error:  # parsers raise many kinds; the text is there
-        return None, f"whether words of it are lost could not be checked ({type(error).__name__})"
 
 
 def _each(change: Callable[[str], str], text: str | list[str]) -> str | list[str]:

@@ -8,7 +8,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, filterfalse, islice
 from typing import NamedTuple
 
@@ -40,6 +40,16 @@ def find_losses(found: Iterable[str], read: Iterable[str]) -> LostWords:
     missing = {word: count - there[word] for word, count in wanted.items() if count > there[word]}
     example = islice(_missing(texts, there, missing), min(_EXAMPLE, sum(missing.values())))
     return LostWords(wanted.total(), sum(missing.values()), " ".join(example))
+
+
+def check_losses(
+    words: Callable[[bytes], Iterable[str]] | None, data: bytes, read: Iterable[str]
+) -> tuple[LostWords | None, str | None]:
+    """Return what was lost of a file, by its words as its format finds them, or why that cannot be told."""
+    try:
+        return (find_losses(words(data), read) if words else None), None
+    except Exception as error:  # parsers raise many kinds; the text is there
+        return None, f"whether words of it are lost could not be checked ({type(error).__name__})"
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:

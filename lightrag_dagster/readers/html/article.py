@@ -9,7 +9,8 @@ import trafilatura
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.readers.html.passages import HEADINGS, PageLine, is_apart, is_named_apart
+from lightrag_dagster.readers.html.blocks import HEADINGS
+from lightrag_dagster.readers.html.passages import PageLine, is_apart, is_named_apart
 from lightrag_dagster.readers.html.sections import letters
 
 # By default a main text under 250 characters is given up for all text of the page, menus included.

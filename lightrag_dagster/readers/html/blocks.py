@@ -10,10 +10,17 @@ BLOCKS = {
     *("form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table"),
     "ul",
 }
-"""Elements on lines of their own."""
+"""Elements with lines of their own."""
+
+LINES = {
+    *BLOCKS,
+    *("body", "br", "caption", "dd", "dt", "figcaption", "html", "li", "summary", "tbody", "td", "th", "tr"),
+}
+"""Elements that begin a line."""
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 _FRAMES = ("article", "body", "center", "details", "form", "header", "main", "section")
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _LONG = 500  # characters; a heading with paragraphs has fewer
@@ -23,7 +30,7 @@ _SPACES = re.compile(r"\s+")
 
 def join_lines(tree: lxml_html.HtmlElement) -> None:
     """Put each heading on one line: Markdown has none of several."""
-    for heading in [one for one in tree.iter(*_HEADINGS) if len(one.text_content()) <= _LONG]:
+    for heading in [one for one in tree.iter(*HEADINGS) if len(one.text_content()) <= _LONG]:
         for line in heading.iter("br"):
             line.tail = f" {line.tail or ''}"
         etree.strip_tags(heading, "br")
@@ -33,7 +40,7 @@ def join_lines(tree: lxml_html.HtmlElement) -> None:
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
-    for heading in list(tree.iter(*_HEADINGS)):
+    for heading in list(tree.iter(*HEADINGS)):
         if len(heading.text_content()) > _LONG:
             _close(heading)
         for block in heading.iter("div", "p"):
@@ -45,8 +52,29 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
         if next(item.iterancestors("ul", "ol"), None) is None:  # else its text is glued to that of the next
             item.tag = "div"
     _move_captions(tree)
+    for address in tree.iter("address"):
+        address.tag = "div"
+    for code in tree.iter("pre"):
+        _make_code(code)
     for block in list(tree.iter("div", *_FRAMES)):
         make_paragraph(block)
+
+
+def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
+    """Put all that is in a block into an element of its own."""
+    inner = lxml_html.Element(tag)
+    inner.text, block.text = block.text, None
+    inner.extend(list(block))
+    block.append(inner)
+
+
+def _make_code(pre: lxml_html.HtmlElement) -> None:
+    """Make code of preformatted text: without that, the extraction would take its lines for headings and items."""
+    for line in list(pre.iter("br")):
+        line.tail = f"\n{line.tail or ''}"
+        line.drop_tag()
+    if "\n" in pre.text_content().strip() and not any(one.tag in (*BLOCKS, "code") for one in pre.iterdescendants()):
+        wrap_content(pre, "code")
 
 
 def _close(heading: lxml_html.HtmlElement) -> None:

@@ -15,15 +15,16 @@ def item_numbers(ordered: Mapping[str, str], values: Sequence[str | None]) -> li
     """Return the numbers of the items of an `ol`, by its attributes and the `value` of each item."""
     backwards = "reversed" in ordered
     form = _form(ordered)
-    number, numbers = _integer(ordered.get("start"), len(values) if backwards else 1), list[str]()
+    number, numbers = integer_of(ordered.get("start"), len(values) if backwards else 1), list[str]()
     for value in values:
-        number = _integer(value, number)
+        number = integer_of(value, number)
         numbers.append(f"{write_number(number, form)}.")
         number += -1 if backwards else 1
     return numbers
 
 
-def _integer(text: str | None, default: int) -> int:
+def integer_of(text: str | None, default: int) -> int:
+    """Return the whole number that a text is, or a default."""
     found = _INTEGER.fullmatch(text or "")
     return int(found[1]) if found else default
 

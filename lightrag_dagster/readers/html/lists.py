@@ -1,12 +1,11 @@
 """The lists of a page before it becomes Markdown: tables in items, numbers, and lists of links that are content."""
 
-import re
 from itertools import islice
 
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import make_paragraph
-from lightrag_dagster.readers.html.item_numbers import item_numbers
+from lightrag_dagster.readers.html.item_numbers import integer_of, item_numbers
 from lightrag_dagster.readers.html.passages import is_named_apart
 
 NUMBERED = "\u2800"
@@ -16,7 +15,6 @@ _NEAR = 50  # blocks
 _SENTENCE = 30  # characters outside links; fewer are a label
 _TEXT = ("p", "blockquote", "table", "pre")
 _LISTS = ("ul", "ol")
-_INTEGER = re.compile(r"-?\d{1,9}")
 
 
 def tidy_lists(tree: lxml_html.HtmlElement) -> None:
@@ -50,9 +48,8 @@ def _split(parent: lxml_html.HtmlElement, block: lxml_html.HtmlElement) -> lxml_
     rest.text, block.tail = block.tail, None
     rest.extend(list(block.itersiblings()))
     if parent.tag == "ol":
-        start = parent.get("start") or "1"
         count = sum(1 for one in parent if one.tag == "li")
-        rest.set("start", str((int(start) if _INTEGER.fullmatch(start) else 1) + count))
+        rest.set("start", str(integer_of(parent.get("start"), 1) + count))
     tail, parent.tail = parent.tail, None
     parent.addnext(block)
     if not len(rest) and not (rest.text or "").strip():

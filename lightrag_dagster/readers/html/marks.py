@@ -1,5 +1,7 @@
 """Elements inside a line that the extraction of the main text would drop or show as tags."""
 
+import re
+
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
@@ -13,6 +15,8 @@ _FIELDS = "input", "select", "textarea"
 _NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "noscript"}
 _SENTENCE = 20  # letters
 _QUOTES = "“{}”"
+_NO_WORDS = ("¶", "↑", "↩", "^")  # links after the headings of Sphinx, MkDocs and others, and beside notes
+_NOTE = re.compile(r"\[?\d{1,3}\]?")
 
 
 def write_marks(tree: lxml_html.HtmlElement) -> None:
@@ -35,6 +39,21 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
             _write_image(element)
         elif _is_in_line(element):
             element.drop_tag()
+
+
+def write_note_marks(tree: lxml_html.HtmlElement) -> None:
+    """Turn the numbers of notes that are links within the page into text, and remove links without words.
+
+    With links, the extraction would take short notes for a menu, and leave them out.
+    """
+    for link in list(tree.iter("a")):
+        text = link.text_content().strip(" \n\ufe0e\ufe0f")
+        if text in _NO_WORDS:
+            link.drop_tree()
+        elif _NOTE.fullmatch(text) and link.xpath("starts-with(@href, '#') and not(ancestor::sup or .//sup)"):
+            if (link.tail or "")[:1].isalnum():
+                link.tail = f" {link.tail}"
+            link.drop_tag()
 
 
 def _write_raised(element: lxml_html.HtmlElement) -> None:

@@ -12,6 +12,7 @@ from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.html.item_numbers import item_numbers
 from lightrag_dagster.readers.html.soup_inline import tidy_inline
 from lightrag_dagster.readers.html.soup_tables import tidy_soup_tables
+from lightrag_dagster.readers.inline import fenced
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.office.word.marks import split_label, write_labels
 
@@ -53,6 +54,11 @@ class _Converter(MarkdownConverter):
         number = number or str(element.get("number") or "-")
         return f"{number} {_LINE.sub(' ' * (len(number) + 1), rest.strip()).lstrip()}\n"
 
+    def convert_pre(self, element: Any, text: str, parent_tags: set[str]) -> str:
+        """Put code between fences that are not in it."""
+        code = text.strip("\n").rstrip()
+        return f"\n\n{fenced(code)}\n\n" if code else ""
+
     def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Escape bars and line breaks in the cell."""
         cell = " ".join(write_labels(text).split()).replace("|", r"\|")
@@ -80,6 +86,8 @@ def to_markdown(
         formula.replace_with(as_text(etree.fromstring(str(formula), recovering)))
     for image in soup("img"):
         image["src"] = figure_of(str(image.get("src") or "")) or ""
+    for line in [line for code in soup("pre") for line in code("br")]:
+        line.replace_with("\n")
     for ordered in soup("ol"):
         items = ordered("li", recursive=False)
         said = {name: str(value) for name, value in ordered.attrs.items()}

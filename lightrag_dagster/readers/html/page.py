@@ -15,9 +15,9 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs
+from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs, wrap_content
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
-from lightrag_dagster.readers.html.marks import write_marks
+from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
 from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
@@ -37,10 +37,10 @@ _CHARSET_WITHIN = 4096
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_LATE_FENCE = re.compile(r"(?<=[^\s`])```(?=\n)")  # as of code in an item of a list, right behind its text
+
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
-
-_NO_TEXT = ("¶", "↑", "↩")  # links after the headings of Sphinx, MkDocs and others, and behind notes
 
 _DATA_URL = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)$")
 _NAMES = {
@@ -95,9 +95,7 @@ def _extract(page: str, figures: Figures | None) -> Content:
 
 def _main_content(page: str, figures: Figures | None) -> Content:
     tree = parse_page(page)
-    for link in list(tree.iter("a")):
-        if link.text_content().strip(" \n\ufe0e\ufe0f") in _NO_TEXT:
-            link.drop_tree()
+    write_note_marks(tree)
     properties = _properties(tree)
     _write_formulas(tree)
     if figures:
@@ -115,7 +113,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
-    text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
+    text = _unescape(_LATE_FENCE.sub("\n```", markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", "")))
     return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
 
 
@@ -205,10 +203,7 @@ def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
     """
     body = tree.find("body")
     if body is not None and tree.find(".//main") is None:
-        main = lxml_html.Element("main")
-        main.text, body.text = body.text, None
-        main.extend(list(body))
-        body.append(main)
+        wrap_content(body, "main")
     return tree
 
 

@@ -6,24 +6,9 @@ from dataclasses import dataclass
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.html.blocks import BLOCKS
-from lightrag_dagster.readers.html.sections import letters
+from lightrag_dagster.readers.html.blocks import HEADINGS, LINES
+from lightrag_dagster.readers.html.sections import HIDDEN, letters
 
-_LINES = BLOCKS | {
-    "body",
-    "br",
-    "dd",
-    "dt",
-    "figcaption",
-    "html",
-    "li",
-    "summary",
-    "caption",
-    "tr",
-    "td",
-    "th",
-    "tbody",
-}
 _INVISIBLE = {"head", "script", "style", "template", "rt", "rp"}
 _APART = {
     *("aside", "button", "datalist", "dialog", "figcaption", "footer", "form", "label", "menu", "nav", "noscript"),
@@ -41,8 +26,6 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _CONTENT = {"article", "main", "body", "html"}
-_HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
-HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # From the first word on, possessive: a search would begin again at each letter of a line without an end.
 _SENTENCE = re.compile(r"[\W\d_]*+[^\W\d_]\S*+\s++\S.*[.!?…:。！？؟।]|.*[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
@@ -104,7 +87,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[PageLine]:
     parts = list[tuple[lxml_html.HtmlElement, int, int]]()  # with the numbers of their passages
     for event, element in etree.iterwalk(tree, events=("start", "end")):
         name = element.tag
-        if name in _LINES:
+        if name in LINES:
             text = " ".join("".join(texts).split())
             if text and (key := letters(text)):
                 found.append(PageLine(text, key, linked, place, place.tag))
@@ -116,7 +99,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[PageLine]:
             text = element.text
         else:
             links, invisible, begin = opened.pop()
-            if len(found) > begin and name in _LINES and (is_apart(element) or is_named_apart(element)):
+            if len(found) > begin and name in LINES and (is_apart(element) or is_named_apart(element)):
                 parts.append((element, begin, len(found)))
             text = element.tail
         if text and not invisible:
@@ -149,4 +132,4 @@ def is_named_apart(element: lxml_html.HtmlElement) -> bool:
     if element.tag in _CONTENT:
         return False
     names = f"{element.get('class') or ''} {element.get('id') or ''}"
-    return bool(_NAMES.search(names)) or bool(_HIDDEN.search(element.get("style") or ""))
+    return bool(_NAMES.search(names)) or bool(HIDDEN.search(element.get("style") or ""))

@@ -6,21 +6,29 @@ from unicodedata import normalize
 from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+from lightrag_dagster.readers.html.blocks import HEADINGS
+
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
-_HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
+HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 
 
 def keep_sections(tree: lxml_html.HtmlElement) -> None:
-    """Take names from sections that are content: chapters, named as their headings, and prose inside an article."""
+    """Take names from sections that are content: chapters, named as their headings, and prose inside an article.
+
+    The footer of a quotation says who said it, and is content too; so are notes, which Asciidoctor has behind its text.
+    """
     for section in tree.iter("section", "div"):
-        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        heading = next(section.iter(*HEADINGS), None) if section.get("id") else None
         if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
             del section.attrib["id"]
+    for attribution in tree.iterfind(".//blockquote//footer"):
+        attribution.tag = "p"
+    for notes in tree.xpath("//div[@id='footnotes'][preceding-sibling::*[1][self::div]]"):
+        notes.getprevious().append(notes)
     for article in _articles(tree):
         discarded = {section for expression in _DISCARDED for section in expression(article)}
         for section in discarded:
@@ -39,7 +47,7 @@ def _articles(tree: lxml_html.HtmlElement) -> list[lxml_html.HtmlElement]:
 
 def is_prose(section: lxml_html.HtmlElement) -> bool:
     """Return True if a section is read, not used: sentences with few links and no fields or buttons, and not hidden."""
-    if next(section.iter(*_CONTROLS), None) is not None or _HIDDEN.search(section.get("style") or ""):
+    if next(section.iter(*_CONTROLS), None) is not None or HIDDEN.search(section.get("style") or ""):
         return False
     text = section.text_content()
     linked = sum(len(link.text_content()) for link in section.iter("a"))

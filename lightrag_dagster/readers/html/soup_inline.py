@@ -5,10 +5,10 @@ from typing import Any
 
 from bs4.element import NavigableString
 
-from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.html.blocks import LINES
 from lightrag_dagster.readers.inline import alternative_text, check_box, raised
 
-_LINES = BLOCKS | {"body", "caption", "dd", "dt", "figcaption", "html", "li", "td", "th", "tr", "[document]"}
+_LINES = LINES | {"[document]"}
 _AS_IT_IS = {"caption", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}  # no lines in Markdown, or after its marks
 _MARKED = {"b", "code", "del", "em", "i", "kbd", "pre", "s", "samp", "strong"}
 _LINE_START = re.compile(r"^(\s*)(?:(\d{1,9})(?=[.)]\s)|(?=(?:#{1,6}|[-+*])\s|```|~~~))")
@@ -37,7 +37,7 @@ def _before(element: Any) -> str:
     for one in element.previous_elements:
         if isinstance(one, NavigableString) and one:
             return str(one)
-        if one.name in _LINES or one.name == "br":
+        if one.name in _LINES:
             break
     return ""
 
@@ -74,7 +74,7 @@ def _begins_line(text: Any) -> bool:
         while isinstance(before, NavigableString) and not before.strip():
             before = before.previous_sibling
         if before is not None:
-            return before.name == "br" or before.name in _LINES
+            return before.name in _LINES
         node = node.parent
         if node is None or node.name in _MARKED or (node.name == "a" and node.get("href")):
             return False

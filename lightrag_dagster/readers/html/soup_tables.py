@@ -8,7 +8,8 @@ from copy import copy
 from itertools import zip_longest
 from typing import Any
 
-_MOST_COLUMNS = 1000
+from lightrag_dagster.readers.html.spans import span
+
 _MOST_PLACES = 50_000  # of a table with joined cells
 _LONG = 400  # characters; a cell with more is a part of the page, and not repeated
 _PARTS = ("thead", "tbody", "tfoot")
@@ -81,7 +82,7 @@ def _tidy(soup: Any, table: Any, rows: list[Any]) -> None:
         caption.name = "p"
         table.insert_before(caption.extract())
     header = [row for row in rows if row.parent.name == "thead"]
-    if any(_span(cell, name) > 1 for row in rows for cell in _cells(row) for name in ("colspan", "rowspan")):
+    if any(span(cell, name) > 1 for row in rows for cell in _cells(row) for name in ("colspan", "rowspan")):
         grid = _grid(rows)
         width = 1 + max(place for _, place in grid)
         while len(rows) > 1 and _is_title(_cells(rows[0]), width):
@@ -93,11 +94,6 @@ def _tidy(soup: Any, table: Any, rows: list[Any]) -> None:
         _join(header)
 
 
-def _span(cell: Any, name: str) -> int:
-    said = str(cell.get(name) or "1")
-    return max(1, min(int(said), _MOST_COLUMNS)) if said.isdecimal() and len(said) < 10 else 1
-
-
 def _grid(rows: Sequence[Any]) -> _Grid:
     """Return the cell at each place, by row and column; joined cells are at several."""
     grid: dict[tuple[int, int], Any] = {}
@@ -106,7 +102,7 @@ def _grid(rows: Sequence[Any]) -> _Grid:
         for cell in _cells(row):
             while (number, place) in grid:
                 place += 1
-            columns, deep = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - number)
+            columns, deep = span(cell, "colspan"), min(span(cell, "rowspan"), len(rows) - number)
             if len(grid) + columns * deep > _MOST_PLACES:
                 columns = deep = 1
             for down in range(deep):
@@ -123,7 +119,7 @@ def _fill(soup: Any, rows: Sequence[Any], grid: _Grid, width: int) -> None:
     A row that has no cell of its own says nothing that the one above does not say.
     """
     cells = [cell for row in rows for cell in _cells(row)]
-    is_form = sum(_span(cell, "colspan") > 1 for cell in cells) * 2 > len(cells)
+    is_form = sum(span(cell, "colspan") > 1 for cell in cells) * 2 > len(cells)
     owners = {id(cell): place for place, cell in reversed(list(grid.items()))}
     filled: dict[int, list[Any]] = {number: [] for number, row in enumerate(rows) if _cells(row)}
     for (number, place), cell in sorted(grid.items(), key=lambda one: one[0]):
@@ -133,7 +129,7 @@ def _fill(soup: Any, rows: Sequence[Any], grid: _Grid, width: int) -> None:
             filled[number].append(cell)
         else:
             is_below = place == owners[id(cell)][1]
-            repeats = is_below or not (is_form or _span(cell, "colspan") >= width)
+            repeats = is_below or not (is_form or span(cell, "colspan") >= width)
             filled[number].append(_copy(soup, cell) if repeats else soup.new_tag(cell.name))
     for number, row in enumerate(rows):
         whole = [cell.extract() for cell in filled.get(number, ())]
@@ -157,7 +153,7 @@ def _copy(soup: Any, cell: Any) -> Any:
 
 def _is_title(cells: Sequence[Any], width: int) -> bool:
     """Return True for the cells of a row that are one, as wide as the table."""
-    return width > 1 and bool(cells) and _span(cells[0], "colspan") >= width and _span(cells[0], "rowspan") == 1
+    return width > 1 and bool(cells) and span(cells[0], "colspan") >= width and span(cells[0], "rowspan") == 1
 
 
 def _move_up(table: Any, row: Any) -> None:
@@ -177,7 +173,7 @@ def _has_two_headers(grid: _Grid, width: int) -> bool:
     pairs = list(zip(above, below, strict=True))
     goes_on = [one is other or not (one.get_text() + other.get_text()).strip() for one, other in pairs]
     others = [one for (one, _), goes in zip(pairs, goes_on, strict=True) if not goes]
-    return any(goes_on) and bool(others) and all(_span(one, "colspan") > 1 for one in others)
+    return any(goes_on) and bool(others) and all(span(one, "colspan") > 1 for one in others)
 
 
 def _join(rows: Sequence[Any]) -> None:

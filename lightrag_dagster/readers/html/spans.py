@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from typing import Any
 
 from lxml import html as lxml_html
 
@@ -15,11 +16,11 @@ Row = Sequence[lxml_html.HtmlElement]
 def spread(rows: Sequence[Row]) -> list[list[lxml_html.HtmlElement]]:
     """Return the rows with a cell for each place that a joined cell covers; a cell over a whole row is not repeated."""
     below: dict[int, tuple[lxml_html.HtmlElement, int]] = {}  # the cell that covers a column, and its rows from here
-    width = min(max((sum(_span(cell, "colspan") for cell in row) for row in rows), default=0), MOST_COLUMNS)
+    width = min(max((sum(span(cell, "colspan") for cell in row) for row in rows), default=0), MOST_COLUMNS)
     left = _MOST_COPIES
     spread_rows = []
     for row in rows:
-        whole = len(row) == 1 and _span(row[0], "colspan") >= width
+        whole = len(row) == 1 and span(row[0], "colspan") >= width
         covered = list(_columns(iter(row), below, whole)) if left > 0 else [(cell, False) for cell in row]
         left -= sum(is_copy for _, is_copy in covered)
         cells = [_copy(cell) if is_copy else cell for cell, is_copy in covered]
@@ -53,7 +54,7 @@ def _columns(
             yield lxml_html.Element("td"), False
             column += 1
             continue
-        rows, columns = _span(found, "rowspan"), 1 if whole else _span(found, "colspan")
+        rows, columns = span(found, "rowspan"), 1 if whole else span(found, "colspan")
         for place in range(column, min(column + columns, MOST_COLUMNS)):
             if rows > 1:
                 below[place] = found, rows - 1
@@ -61,7 +62,8 @@ def _columns(
         column += columns
 
 
-def _span(cell: lxml_html.HtmlElement, name: str) -> int:
+def span(cell: Any, name: str) -> int:
+    """Return over how many rows or columns a cell goes."""
     value = cell.get(name) or "1"
     return max(1, min(int(value), MOST_COLUMNS)) if value.isdecimal() and len(value) < 6 else 1
 

@@ -4,14 +4,10 @@ import re
 
 from lxml import etree
 
-from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.html.blocks import LINES
 
 _NO_TEXT = {"title", "script", "style", "template", "math", "rt", "rp"}
-_BREAKS = {
-    *BLOCKS,
-    *("body", "br", "button", "caption", "dd", "dt", "figcaption", "html", "img", "input", "label", "legend", "li"),
-    *("option", "summary", "td", "text", "textarea", "th", "tr"),
-}
+_BREAKS = LINES | {"button", "img", "input", "label", "legend", "option", "text", "textarea"}
 _PARAMETER = re.compile(r"&(?=[A-Za-z][\w.-]*=)")
 _NUMBER = re.compile(r"\s*[+\-−–]?\d")
 

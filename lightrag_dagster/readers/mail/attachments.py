@@ -8,8 +8,8 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import fenced, no_heading
-from lightrag_dagster.readers.losses import find_losses
+from lightrag_dagster.readers.inline import fenced, no_heading, whole_words
+from lightrag_dagster.readers.losses import check_losses
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
 _MOST = 100  # of a mail, those of forwarded mails included
@@ -77,7 +77,7 @@ class Attachments:
         text = "\n\n".join(filter(None, map(sanitise, pages)))
         if not text:
             return self._refused(name, content.why_empty or "it has no text")
-        self._check(found, name, data, [*pages, *content.left_out])
+        self._check(found, name, data, [*map(whole_words, pages), *content.left_out])
         self._characters -= len(text)
         if self._characters < 0:
             return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
@@ -95,13 +95,10 @@ class Attachments:
 
     def _check(self, found: FileFormat, name: str, data: bytes, read: list[str]) -> None:
         """Note the words of an attachment that its text lacks, if its format has this check."""
-        try:
-            losses = find_losses(found.words(data), read) if found.words else None
-        except Exception as error:  # parsers raise many kinds; the text is there
-            self._lost.append(f"{name}: whether words of it are lost could not be checked ({type(error).__name__})")
-            return
+        losses, doubt = check_losses(found.words, data, read)
         if losses and losses.lost:
-            self._lost.append(f"{name}: {losses.lost:,} of {losses.words:,} words are lost, such as {losses.example}")
+            doubt = f"{losses.lost:,} of {losses.words:,} words are lost, such as {losses.example}"
+        self._lost += [f"{name}: {doubt}"] if doubt else []
 
     def _refused(self, name: str, reason: str) -> str:
         self._reasons.append(f"{name}: {reason}")

@@ -1,6 +1,7 @@
 """The texts of a mail, in order, one form of each; and its other parts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 from typing import NamedTuple, cast
@@ -15,11 +16,12 @@ MAILS = ("message/rfc822", "message/global", "message/news")
 HEADERS = "text/rfc822-headers"
 _NO_TEXTS = (*CALENDARS, HEADERS)
 _BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)", re.MULTILINE)
-_WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"[^\W\d_]{4,}|\d+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
 _FLOWED = re.compile(r"^((?!>|-- \n).*) \n(?![>\n]|-- \n)", re.MULTILINE)  # RFC 3676: lines to join, with `delsp`
-_STUB = 400  # characters; a longer text is a stub if it is a tenth of the page
-_SHARE = 10
+_LACKED = 0.25  # of the words of a page; a plain text without more lacks something, such as a table
+_FOOTER = 10  # words, which a page has besides
+_STUB = 400  # characters
 _SHARED = 0.25  # of the words of a stub, those that are in the page by chance
 _SAID = 0.5  # of the words of a text that was chosen already in its other form
 
@@ -78,15 +80,13 @@ class Bodies:
         """Return parts that no line divides as the header says, divided by the first line that may do so."""
         data = payload(part)[0]
         found = _BOUNDARY.search(data)
-        if found is None or b'"' in found[1]:
-            self._damaged.append(_text(part, "plain"))
-            return []
-        head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
-        mended = parse_mail(head + data)
-        if not mended.is_multipart():
-            self._damaged.append(_text(part, "plain"))
-            return []
-        return [mended]
+        if found and b'"' not in found[1]:
+            head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
+            mended = parse_mail(head + data)
+            if mended.is_multipart():
+                return [mended]
+        self._damaged.append(_text(part, "plain"))
+        return []
 
     def _is_file(self, part: EmailMessage, is_top: bool) -> bool:
         """Return True for a text with a name, unless it is the first text: some programs name that too."""
@@ -151,18 +151,14 @@ def _words(text: str) -> list[str]:
 
 
 def _is_stub(plain: str, page: Sequence[Sequence[Piece]]) -> bool:
-    """Return True if a plain text takes the place of the page: it is short, and has none or few of its words."""
+    """Return True if a plain text lacks many words of the page, or takes its place: short, with few of its words."""
     if not plain.strip():
         return True
-    if len(plain) > max(_STUB, sum(len(piece.text) for form in page for piece in form) // _SHARE):
-        return False
-    text = _joined(page)
-    words, others = _words(plain), _words(text)
-    if len(words) * _SHARE < len(others) and len(plain) * _SHARE < len(text):
-        return True
-    there = {*others}
-    shared = sum(word in there for word in words)
-    return bool(words) and len(others) > len(words) // 2 and shared <= _SHARED * len(words)
+    words, others = Counter(_words(plain)), Counter(_words(_joined(page)))
+    if (others - words).total() > max(_FOOTER, _LACKED * others.total()):
+        return others.total() > words.total()
+    shared = sum(words[word] for word in others)
+    return len(plain) <= _STUB and 2 * others.total() > words.total() and shared <= _SHARED * words.total()
 
 
 def _is_said(piece: Piece, said: set[str]) -> bool:

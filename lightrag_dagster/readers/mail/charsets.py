@@ -4,7 +4,7 @@ import codecs
 import re
 
 from lightrag_dagster.readers.content import UnreadableError
-from lightrag_dagster.readers.decoding import Decoded, decode
+from lightrag_dagster.readers.decoding import Decoded, decode, is_utf8
 
 # Programs write the larger set under the name of the smaller one.
 _LARGER = {
@@ -32,7 +32,7 @@ def decode_text(data: bytes, charset: str | None) -> Decoded:
     if charset is None and (declared := _META.search(data, 0, _META_WITHIN)):
         charset = declared[1].decode("ascii")
     codec = _codec(charset)
-    if codec and not _is_utf8(data) and not (_WIDE.match(codec) and b"\x00" not in data):
+    if codec and (data.isascii() or not is_utf8(data)) and not (_WIDE.match(codec) and b"\x00" not in data):
         try:
             return Decoded(data.decode(_LARGER.get(codec, codec)))
         except UnicodeDecodeError:
@@ -42,7 +42,7 @@ def decode_text(data: bytes, charset: str | None) -> Decoded:
     except UnreadableError:
         doubt = f"its encoding cannot be told, bytes stand as \ufffd; it declares {charset}"
         return Decoded(data.decode(codec or "ascii", "replace"), doubt)
-    if charset and not found.note and not (data.isascii() or _is_utf8(data)):
+    if charset and not found.note and not is_utf8(data):
         return Decoded(found.text, f"its encoding is not the {charset} that it declares, and was detected")
     return found
 
@@ -63,13 +63,3 @@ def _codec(charset: str | None) -> str | None:
     except (LookupError, ValueError):
         return None
     return found.name if found._is_text_encoding else None
-
-
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return False
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

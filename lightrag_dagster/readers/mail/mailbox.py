@@ -41,13 +41,9 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
         raise UnreadableError(notes[0].partition(": ")[2])
     more = len(texts) - 1
     title = subjects[0] + (f" and {more:,} more {'mails' if more > 1 else 'mail'}" if more else "")
-    return Content("\n\n".join(texts), Properties(title=title), note=_told(notes, count), left_out=tuple(left_out))
-
-
-def _told(notes: list[str], count: int) -> str | None:
-    if not notes:
-        return None
-    return f"{len(notes):,} of {count:,} mails are not read whole: {'; '.join(notes[:_MAX_REPORTED])}"
+    shown = "; ".join(notes[:_MAX_REPORTED])
+    told = f"{len(notes):,} of {count:,} mails are not read whole: {shown}" if notes else None
+    return Content("\n\n".join(texts), Properties(title=title), note=told, left_out=tuple(left_out))
 
 
 def mails(data: bytes) -> Iterator[bytes]:

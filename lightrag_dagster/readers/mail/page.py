@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.html.blocks import BLOCKS, wrap_content
 from lightrag_dagster.readers.html.page import is_cut_short, parse_page
 from lightrag_dagster.readers.mail.quotes import begins_with_header
 
@@ -47,10 +47,7 @@ def _own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
         if element.getparent() is not None and not begins_with_header("\n".join(islice(element.itertext(), 20))):
             _drop_attribution(element, left_out)
             _drop(element, left_out)
-    for element in tree.xpath(_SIGNATURES):
-        if element.getparent() is not None:
-            _drop(element, left_out)
-    for element in tree.xpath(_HIDDEN):
+    for element in tree.xpath(f"{_SIGNATURES} | {_HIDDEN}"):
         if element.getparent() is not None:
             _drop(element, left_out)
     if not tree.text_content().strip() and not tree.xpath("//img"):
@@ -74,10 +71,7 @@ def _keep_all(tree: lxml_html.HtmlElement) -> None:
     etree.strip_tags(tree, *_INLINE)
     body = tree.find("body")
     if body is not None:
-        block = lxml_html.Element("div")
-        block.text, body.text = body.text, None
-        block.extend(list(body))
-        body.append(block)
+        wrap_content(body, "div")
 
 
 def _drop(element: lxml_html.HtmlElement, left_out: list[str]) -> None:

@@ -14,9 +14,11 @@ from lightrag_dagster.readers.office.word.marks import fill_places
 from lightrag_dagster.readers.office.word.package import CONTENT_TYPES, relations
 from lightrag_dagster.readers.office.word.prepare import prepare
 
+_CODE = ("Source Code", "Preformatted Text", "HTML Preformatted", "Code")  # of pandoc, LibreOffice, Word, and people
 _STYLES = "\n".join(
     (
         "p[style-name='Title'] => h1:fresh",
+        *(f"p[style-name='{name}'] => pre:separator('\\n')" for name in _CODE),
         # mammoth's own rules end at the fifth level of a list
         *(
             f"p:{kind}-list({level}) => {'ul|ol > li > ' * (level - 1)}{tag} > li:fresh"

@@ -15,9 +15,11 @@ from lightrag_dagster.readers.pdf.places import Places
 _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
 _SMALLER = 0.95  # times the size of the line; a number of its size beside it is in the next cell of a table
+_NEXT_WORD = 0.6  # in sizes, from one word to the next at the most
 _BLANK = 0.15  # in sizes: a wider gap is a space
 _DOUBLED = 0.6  # of a character's width: its shadow is nearer
 _AROUND = 12  # characters
+_SYMBOL = 2  # letters of a chemical element at the most
 _OVERLAP = 0.1  # in sizes
 _SPACED = 0.05  # in sizes: letters with wider gaps are set apart
 _WIDEST = (0.35, 0.6)  # in sizes, between letters of a word; the second, if other gaps of the line are wider
@@ -117,6 +119,15 @@ class PageCharacters:
         """Return the first character of some that is not a space; None without one."""
         return next((number for number in numbers if self._shown[number].strip()), None)
 
+    def after(self, number: int) -> int | None:
+        """Return the next character with ink in the same line; None if a gap wider than that of words is before it."""
+        end = self._text.find(_BREAK, number)
+        found = self.first(range(number + 1, len(self._text) if end < 0 else end))
+        if found is None or not self._shown[number].strip():
+            return None
+        gap = self._places.origin(found)[0] - self._places.right(number)
+        return found if gap < _NEXT_WORD * self._places.size(number) else None
+
     def add(self, number: int, text: str, *, before: bool = False) -> None:
         """Add text that the page shows next to the word of a character."""
         step = -1 if before else 1
@@ -172,6 +183,8 @@ class PageCharacters:
             base = self._before(first)
             if base is not None and self._text[base] in _SIGNS:
                 first, base = base, self._before(base)
+            if base is None and self._is_mark_before(last, found.end()):
+                self._shown[last] += " "
             base = first if base is None else base
             if base < last and self._is_raised(last, base):
                 while last > first and self._is_raised(last - 1, base):
@@ -194,6 +207,14 @@ class PageCharacters:
         if x - self._places.right(base) >= _TOUCHES[1] * size or self._places.size(number) >= _SMALLER * size:
             return False
         return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and self._places.is_level(base)
+
+    def _is_mark_before(self, number: int, word: int) -> bool:
+        """Return True for the raised number of a note or an address, right before its first word; not of `14C`."""
+        if not self._text[word : word + _SYMBOL + 1].isalpha() or word + _SYMBOL >= len(self._text):
+            return False
+        up, size = self._places.origin(number)[1] - self._places.origin(word)[1], self._places.size(word)
+        is_smaller = self._places.size(number) < _SMALLER * size
+        return is_smaller and _OFF_LINE[0] * size < up < _OFF_LINE[1] * size and self._places.is_level(word)
 
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)

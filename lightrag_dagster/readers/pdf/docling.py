@@ -84,7 +84,8 @@ def _text(blocks: Sequence[_Block]) -> str:
 
 def _blocks(document: Node, node: Node, depth: int) -> Iterator[_Block]:
     """Yield the blocks of a node's children; lists in a list are `depth` deep."""
-    captions = {one["$ref"] for kind in ("tables", "pictures") for one in _captions(document.get(kind, []))}
+    owners = [*document.get("tables", []), *document.get("pictures", [])]
+    captions = {caption["$ref"] for owner in owners for caption in owner.get("captions", [])}
     for reference in node.get("children", []):
         child = _at(document, reference["$ref"])
         label = child.get("label", "")
@@ -94,11 +95,6 @@ def _blocks(document: Node, node: Node, depth: int) -> Iterator[_Block]:
         is_list = label in ("list", "ordered_list")
         yield from (_Block(text, page, label == "list_item") for text in _own(document, child, depth) if text)
         yield from _blocks(document, child, depth + is_list)
-
-
-def _captions(nodes: Sequence[Node]) -> Iterator[Node]:
-    for node in nodes:
-        yield from node.get("captions", [])
 
 
 def _own(document: Node, node: Node, depth: int) -> Iterator[str]:

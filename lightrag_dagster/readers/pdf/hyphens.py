@@ -25,16 +25,13 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
     joined = {word.casefold() for text in texts for word in re.findall(r"[^\W_]+", text)}
 
     def joined_by(found: re.Match[str]) -> str:
-        text = found.string
-        first, second = (
-            _FIRST.search(text, max(0, found.start() - _LONGEST), found.start()),
-            _SECOND.match(text, found.end()),
-        )
+        text, begin = found.string, max(0, found.start() - _LONGEST)
+        first, second = _FIRST.search(text, begin, found.start()), _SECOND.match(text, found.end())
         one, other = first[0] if first else "", second[0] if second else ""
         if other in _BETWEEN:
             return "- "
         is_compound = f"{one}-{other}".casefold() in compound or _is_apart(one, other)
-        is_compound = is_compound or bool(_ADDRESS.search(text, max(0, found.start() - _LONGEST), found.start()))
+        is_compound = is_compound or bool(_ADDRESS.search(text, begin, found.start()))
         return "-" if is_compound and f"{one}{other}".casefold() not in joined else ""
 
     return [DIVIDED.sub(joined_by, text) for text in texts]

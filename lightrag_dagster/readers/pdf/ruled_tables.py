@@ -90,12 +90,19 @@ def find_tables(
         rows, inside = _texts(table, found, characters)
         rows = _without_empty_columns(rows)
         # Boxes behind the lines of a paragraph have text in one column alone.
-        if len(rows) < 2 or len(rows[0]) < 2:
+        if len(rows) < 2 or len(rows[0]) < 2 or (isinstance(table, _Grid) and _is_behind_words(found, characters)):
             continue
         if isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows, is_ruled=table.is_ruled)):
             tables.append(RuledTable(markdown_table(rows), inside))
             taken |= inside
     return tables
+
+
+def _is_behind_words(cells: dict[tuple[int, int], list[int]], characters: PageCharacters) -> bool:
+    """Return True for boxes behind words, as of code in a sentence: beside half of the rows, the sentence continues."""
+    inside = {number for numbers in cells.values() for number in numbers}
+    crossed = sum(after is not None and after not in inside for after in map(characters.after, inside))
+    return 2 * crossed >= len({row for row, _ in cells})
 
 
 def _texts(

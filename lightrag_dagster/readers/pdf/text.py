@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from lightrag_dagster.readers.content import (
-    Content,
-    Properties,
-    UnreadableError,
-    make_properties,
-    unread_attachments,
-)
+from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties, unread_attachments
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED

@@ -86,7 +86,7 @@ def text_of(body: str) -> str:
         ),
         pytest.param(
             f"<p>{WEIR}</p><figure><pre>x = 1\ny = 2</pre><figcaption>Listing 3</figcaption></figure>",
-            f"{WEIR}\n\nListing 3\n\nx = 1\ny = 2",
+            f"{WEIR}\n\nListing 3\n\n```\nx = 1\ny = 2\n```",
             id="D3 of code",
         ),
         pytest.param(

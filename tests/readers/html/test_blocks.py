@@ -48,3 +48,20 @@ def test_a_heading_is_one_line(heading: str, line: str) -> None:
     said = "The gauge was cleaned, since rain had reached the logger."
     page = f"<main><h1>Gauges</h1><p>{said}</p><h2>{heading}</h2><p>{said} It fell.</p></main>"
     assert read(page.encode()).text == f"# Gauges\n\n{said}\n\n## {line}\n\n{said} It fell."
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<pre># Note\n- one<br>\tx = 1</pre>", "```\n# Note\n- one\n\tx = 1\n```\n"),
+        (
+            "<ol><li>Run it:<pre><code>a\n# b</code></pre></li><li>Wait.</li></ol>",
+            "1. Run it:\n```\na\n# b\n```\n2. Wait.\n\n",
+        ),
+        ("<address>12 Weir Street<br>Halden</address>", "12 Weir Street\n\nHalden\n\n"),
+    ],
+)
+def test_lines_of_code_and_of_addresses_stay_such(body: str, text: str) -> None:
+    said = "The gauge was cleaned, since rain had reached the logger."
+    page = f"<main><h1>Gauges</h1><p>{said}</p>{body}<p>{said} It fell.</p></main>"
+    assert read(page.encode()).text == f"# Gauges\n\n{said}\n\n{text}{said} It fell."

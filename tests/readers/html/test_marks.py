@@ -28,6 +28,11 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="D5 marks of notes",
         ),
         pytest.param(
+            "<blockquote><p>It was dry.</p><footer>Anna Uhl</footer></blockquote>",
+            "It was dry.\n\nAnna Uhl\n",
+            id="who said it",
+        ),
+        pytest.param(
             "<h2>Area in m<sup>2</sup></h2><table><tr><th>km<sup>2</sup></th><th>b</th></tr><tr><td>10<sup>3</sup>"
             "</td>"
             "<td><u>x</u></td></tr></table>",
@@ -129,3 +134,21 @@ def test_marks_are_text(body: str, expected: str) -> None:
     assert "\n".join(lines) == f"{BEFORE}\n\n{expected}\n\n{BEFORE}"
     assert read.losses is not None
     assert read.losses.example == ""
+
+
+def test_short_notes_at_the_end_of_a_page_are_read() -> None:
+    page = (
+        f"<main><h1>Weirs</h1><p>{BEFORE} <a href='#n1'>[1]</a></p><aside id=n1><span>[<a href='#r1'>1</a>]</span>"
+        "<p>Halden, page 4 of the report.</p></aside><div id=n2><a href='#r2'>2</a>. Corley and others.</div>"
+        "<div id=n3><a href='#r3'>3</a>Uhl, page 7.</div></main>"
+    )
+    notes = "[1]\n\nHalden, page 4 of the report.\n\n2\\. Corley and others.\n\n3 Uhl, page 7."
+    assert extract_text(page.encode(), "a.html").text == f"# Weirs\n\n{BEFORE} [1]\n\n{notes}"
+
+
+def test_notes_behind_the_content_are_read() -> None:
+    page = (
+        f"<body><div id=content><h1>Weirs</h1><p>{BEFORE}<sup>[<a href='#n1'>1</a>]</sup></p></div><div id=footnotes>"
+        "<hr><div class=footnote id=n1><a href='#r1'>1</a>. Halden, page 4.</div></div><div id=footer>End</div></body>"
+    )
+    assert extract_text(page.encode(), "a.html").text == f"# Weirs\n\n{BEFORE}[1]\n\n1\\. Halden, page 4."

@@ -10,6 +10,10 @@ IMAGE = part(
 FILE = part("text/csv; name=a.csv", "a,b\n1,2", disposition="attachment; filename=a.csv")
 TABLE = "## a.csv\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"
 LONG = "The Halden Weir reopens on 1 May, after repairs of two years. " * 9
+ROWS = "<tr><th>Article</th><th>Count</th><th>Price</th></tr>" + "".join(
+    f"<tr><td>{name}</td><td>{count}</td><td>{price}</td></tr>"
+    for name, count, price in (("Gauge", 5, "12.50"), ("Chain", 12, "4.75"), ("Buoy", 3, "99.00"))
+)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +107,17 @@ def test_all_texts_are_read_in_order(mail: bytes, text: str) -> None:
         ),
         pytest.param(
             "Agreed. What of Lerchbruck?",
-            f"<p>Agreed. What of Lerchbruck?</p><p>{LONG}</p>"[:300],
-            "Agreed. What of Lerchbruck?",
-            id="shorter",
+            f"<p>Agreed. What of Lerchbruck?</p><p>{LONG}</p>",
+            f"Agreed. What of Lerchbruck?\n\n{LONG.strip()}",
+            id="page-has-more",
+        ),
+        pytest.param(
+            "Your order has left us: all of it should be with you on Friday.",
+            f"<p>Your order has left us: all of it should be with you on Friday.</p><table>{ROWS}</table>",
+            "Your order has left us: all of it should be with you on Friday.\n\n"
+            "| Article | Count | Price | \n|---|---|---|\n| Gauge | 5 | 12.50 | \n"
+            "| Chain | 12 | 4.75 | \n| Buoy | 3 | 99.00 |",
+            id="page-has-a-table",
         ),
         pytest.param(LONG, "<p>Look into the plain text.</p>", LONG.strip(), id="page-is-the-stub"),
     ],
@@ -207,3 +219,11 @@ def test_a_file_that_only_outlook_reads_is_named(name: str) -> None:
 )
 def test_all_of_a_page_is_content(page: str, text: str) -> None:
     assert text_of(part(PAGE, page)) == text
+
+
+def test_a_word_that_is_bold_in_part_is_not_lost_in_an_attachment() -> None:
+    page = FILE.replace(b"text/csv; name=a.csv", b"text/html; name=a.html").replace(b"a.csv", b"a.html")
+    page = page.replace(b"a,b\n1,2", b"<p>The weir of Hal<b>den</b> was built in 1911.</p>")
+    found = read(part("multipart/mixed", part(PLAIN, "See:"), page))
+    assert found.text.endswith("## a.html\n\nThe weir of Halden was built in 1911.")
+    assert found.note is None

@@ -27,6 +27,8 @@ def text_of(shown: Sequence[Shown]) -> str:
         ([Shown(72, 700, "Much CO"), Shown(121, 697, "2", 8), Shown(125.5, 700, " there")], "Much CO2 there"),
         ([Shown(72, 700, "As said"), Shown(114, 704, "12", 7), Shown(122, 700, " before")], "As said¹² before"),
         ([Shown(72, 700, "The 1"), Shown(101.4, 704, "st", 7), Shown(107, 700, " of May")], "The 1st of May"),
+        ([Shown(72, 704, "12", 7), Shown(80, 700, "Halden, p. 4")], "12 Halden, p. 4"),
+        ([Shown(72, 704, "14", 7), Shown(80, 700, "C dating")], "14C dating"),
         ([Shown(72, 700, "Year 1997"), Shown(72, 686, "2 weirs")], "Year 1997\n2 weirs"),
         ([Shown(72, 700, "Station 10"), Shown(150, 706, "12.50")], "Station 10 12.50"),
     ],

@@ -32,3 +32,10 @@ def test_a_grid_with_text_in_one_column_is_text(shown: list[str]) -> None:
     texts = [Shown(75, 700 - 20 * place, text) for place, text in enumerate(shown)]
     grid = [f"{x} 655 m {x} 715 l S" for x in (70, 190, 290)] + [f"70 {y} m 290 {y} l S" for y in (655, 675, 695, 715)]
     assert extract_text(pdf(texts, drawn="\n".join(grid)), "a.pdf").text == "\n".join(shown)
+
+
+def test_boxes_behind_words_of_a_sentence_are_no_table() -> None:
+    lines = ["Set level to high, or leave it", "Set limit to none, or omit it"]
+    shown = [Shown(72, 700 - 14 * place, line) for place, line in enumerate(lines)]
+    boxes = "\n".join(f"0.9 g {x} {697 - 14 * y} {wide} 14 re f" for y, x, wide in ((0, 72, 48), (1, 92, 42)))
+    assert extract_text(pdf(shown, drawn=f"{boxes} 0 g"), "a.pdf").text == "\n".join(lines)

@@ -32,6 +32,15 @@ def test_headings_are_those_of_the_outline(properties: str, text: str) -> None:
     assert read(paragraph("Weirs", properties), parts={"styles.xml": STYLES}).text == text
 
 
+@pytest.mark.parametrize("name", ["Source Code", "HTML Preformatted"])
+def test_code_keeps_its_lines(name: str) -> None:
+    styles = f'<w:style w:type="paragraph" w:styleId="C"><w:name w:val="{name}"/></w:style>'
+    body = [paragraph(line, '<w:pStyle w:val="C"/>') for line in ("if dry:", "    close()</w:t><w:br/><w:t># done")]
+    assert read("".join(body), parts={"styles.xml": styles}).text == "```\nif dry:\n    close()\n# done\n```"
+    body = [paragraph(line, '<w:pStyle w:val="C"/>') for line in ("Write", "```", "x", "```")]
+    assert read("".join(body), parts={"styles.xml": styles}).text == "````\nWrite\n```\nx\n```\n````"
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [
