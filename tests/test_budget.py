@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2320,  # why gold is not compared; tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
+    "assets": 2320,  # tokens of summaries, once for all tables of a merge; scopes and passes that the daemon publishes
     "cli": 3959,  # three causes for `status --check`; gold, also gone; JSON has what text says; restored homes; Ctrl-C
     "core": 1621,  # sheets of people, their columns; keys of front matter; characters; what free models share
     "curation.desk": 780,
@@ -28,25 +28,25 @@ CODE = {
     "evaluation": 1459,  # gold, the gate; one limit for all of a trial; gold that is gone, MRR in the verdict
     "exports": 371,  # OKF
     "imports": 878,  # files by ids; three imports, where 500 were asked; claims, facts of a table; what they replace
-    "indexes": 2306,  # facts that changed; SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
-    "models": 2412,  # waiting outlasts a provider that is away; batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
+    "indexes": 2306,  # facts changed; SQL in processes, checks of files; views on a full disk; files by SQL
+    "models": 2412,  # patient waits; batches and ledger by purpose; columns; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
     "orchestration": 1006,  # scopes; namespaces of any folder, with one home; runs that hang; repairs noted
     "pipeline": 3263,  # scopes and what they replaced, kept rows; copies that end early; retries by batch
     "plan": 847,  # summaries of names that stand everywhere; scopes that show nothing
     "purge": 432,  # scopes; unfinished backfills
-    "query": 4296,  # days in three forms; time limits, follow, SQL in processes; spellings of names, followed walls; rules that answer
+    "query": 4296,  # time limits, follow, SQL in processes; spellings of names, followed walls; rules that answer
     "readers": 8570,  # notebooks, packed attachments; encodings, those of DOS; fields; directions; numbers of items
     "report": 809,  # numbers of facts, contradictions; checks of large files
     "resources": 89,  # facts of the resource
-    "serving": 897,  # no true for 1, lines of descriptions, ids of lines that cannot be read; a priced stream is complete before its first line; clients that do not read or send
+    "serving": 897,  # no true for 1; ids of unread lines; a priced stream is complete; clients that do not read
     "settings": 1088,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "spending": 554,  # stores that are gone; batches over midnight; unknown prices; empty databases
     "stages": 6005,  # kept rows of the merge; numbers in doubt or cut short; exact numbers; servers that are down
     "storage": 4195,  # scopes, checks of files; what cannot be read is not damaged; what no run makes again
     "testing": 226,
-    "the package itself": 659,  # numbers of facts; files that cannot be read
+    "the package itself": 659,  # facts; files that cannot be read
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
