@@ -20,6 +20,9 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.snapshots import snapshots
 
+_COUNTED = {"raw_documents": "documents", "entities": "entities", "relations": "relations", "merged_facts": "facts"}
+"""Tables whose rows are counted, and their headings; facts where there are some."""
+
 
 def list_snapshots(console: Console, *, as_json: bool) -> None:
     """Print every snapshot, the newest last, or all as JSON; raises StoreError."""
@@ -30,6 +33,7 @@ def list_snapshots(console: Console, *, as_json: bool) -> None:
     for name, snapshot_id in snapshots.pinned_snapshots(home).items():
         names.setdefault(snapshot_id, []).append(name)
     rows, facts, listed = [], [], snapshots.list_snapshots(home)
+    shown = [name for name in _COUNTED if name != "merged_facts" or any(one.rows.get(name) for one in listed)]
     for one in listed:
         is_published, state = published is not None and one.snapshot_id == published.snapshot_id, None
         if is_published:
@@ -38,14 +42,14 @@ def list_snapshots(console: Console, *, as_json: bool) -> None:
             state = WAITS_FOR_RELEASE
         named = names.get(one.snapshot_id, [])
         marks = [one.published_at[:16].replace("T", " "), *([state] if state else []), *named]
-        counts = (f"{one.rows.get(name, 0):,}" for name in ("raw_documents", "entities", "relations", "merged_facts"))
+        counts = (f"{one.rows.get(name, 0):,}" for name in shown)
         rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
         about = {"snapshot_id": one.snapshot_id, "sequence": one.sequence, "published_at": one.published_at}
         facts.append(about | {"state": state, "names": named, "rows": one.rows})
     if as_json:
         print_json({"snapshots": facts})
         return
-    print_table(console, ("snapshot", "documents", "entities", "relations", "facts"), rows)
+    print_table(console, ("snapshot", *map(_COUNTED.__getitem__, shown)), rows)
 
 
 def pin(console: Console, name: str, snapshot: str | None) -> None:
