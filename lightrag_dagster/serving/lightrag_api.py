@@ -16,7 +16,7 @@ from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
 from lightrag_dagster.query.types import Retrieval
-from lightrag_dagster.serving.requests import Number, SearchRequest
+from lightrag_dagster.serving.requests import SearchRequest
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 _MOST_CHARACTERS, _MOST_TOKENS = 65_536, 1_000_000
@@ -35,9 +35,9 @@ class QueryRequest(SearchRequest):
     only_need_context: bool | None = None
     only_need_prompt: bool | None = None
     response_type: str | None = Field(None, min_length=1, max_length=256)
-    max_entity_tokens: Number | None = Field(None, ge=1, le=_MOST_TOKENS)
-    max_relation_tokens: Number | None = Field(None, ge=1, le=_MOST_TOKENS)
-    max_total_tokens: Number | None = Field(None, ge=1, le=_MOST_TOKENS)
+    max_entity_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
+    max_relation_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
+    max_total_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
     conversation_history: list[_Turn] | None = Field(None, max_length=128)
     user_prompt: str | None = Field(None, max_length=_MOST_CHARACTERS)
     disable_user_prompt_prefix: bool | None = Field(None, description="Without effect: there is no prefix here.")

@@ -1,8 +1,8 @@
 """Requests besides those of LightRAG; tools of MCP and paths of HTTP take the same."""
 
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Any, cast
 
-from pydantic import BaseModel, Field, Strict
+from pydantic import BaseModel, Field
 
 from lightrag_dagster.query.facts.conditions import By, FactOptions
 from lightrag_dagster.query.filters.filters import Filters
@@ -14,9 +14,6 @@ NARROWS = (
     "The documents that may be used. It narrows a question but hides little: scores, order and numbers still tell of"
     " documents left out; the scope of a token hides them."
 )
-
-Number: TypeAlias = Annotated[int, Strict()]
-"""A whole number; pydantic takes true for 1 otherwise."""
 
 _NAME = "A name as people write it, or an id."
 
@@ -32,8 +29,8 @@ class SearchRequest(Narrowed):
 
     query: str
     mode: ModeName | None = Field(None, description="The way to retrieve; leave it out unless one is needed.")
-    top_k: Number | None = Field(None, ge=1, le=1000, description="Most entities, and most relations.")
-    chunk_top_k: Number | None = Field(None, ge=1, le=1000, description="Most passages.")
+    top_k: int | None = Field(None, ge=1, le=1000, description="Most entities, and most relations.")
+    chunk_top_k: int | None = Field(None, ge=1, le=1000, description="Most passages.")
     hl_keywords: list[str] = Field([], max_length=64, description="Themes, in place of those that a model finds.")
     ll_keywords: list[str] = Field([], max_length=64, description="Specifics, likewise.")
     as_of: str | None = Field(None, description="Facts that held on this day come first, ISO 8601.")
@@ -49,8 +46,8 @@ class SearchRequest(Narrowed):
 class FindRequest(SearchRequest):
     """A question of an agent, whose context is short."""
 
-    top_k: Number | None = Field(4, ge=1, le=1000, description="Most entities, and most relations.")
-    chunk_top_k: Number | None = Field(5, ge=1, le=1000, description="Most passages.")
+    top_k: int | None = Field(4, ge=1, le=1000, description="Most entities, and most relations.")
+    chunk_top_k: int | None = Field(5, ge=1, le=1000, description="Most passages.")
 
 
 class ReadRequest(BaseModel, extra="forbid"):
@@ -61,18 +58,16 @@ class ReadRequest(BaseModel, extra="forbid"):
         description="Id of a passage or document, or source/path of a document; or a source, for the list of its"
         " documents with lengths and dates; or nothing, for the list of sources.",
     )
-    page: Number | None = Field(None, ge=1, description="First page, of a document that has pages.")
-    last_page: Number | None = Field(
-        None, ge=1, description="Last page; the first one unless given. Alone: from page 1."
-    )
-    start: Number = Field(0, ge=0, lt=1 << 31, description="First character; of a list, the documents to pass over.")
+    page: int | None = Field(None, ge=1, description="First page, of a document that has pages.")
+    last_page: int | None = Field(None, ge=1, description="Last page; the first one unless given. Alone: from page 1.")
+    start: int = Field(0, ge=0, lt=1 << 31, description="First character; of a list, the documents to pass over.")
 
 
 class EntityRequest(Narrowed):
     """One entity."""
 
     name: str = Field(description=_NAME)
-    limit: Number = Field(10, ge=1, le=200, description="Most names, quotes and neighbours each.")
+    limit: int = Field(10, ge=1, le=200, description="Most names, quotes and neighbours each.")
 
 
 class PathRequest(Narrowed):
@@ -92,7 +87,7 @@ class FactsRequest(Narrowed):
     value: str | None = Field(None, description="4.2 EUR, 2024-03 or yes; or one behind <, <=, =, >= or >.")
     as_of: str | None = Field(None, description="Only what held on this day, ISO 8601; 2025 is its first day.")
     contradicted: bool = Field(False, description="Only facts that others contradict.")
-    limit: Number = Field(20, ge=1, le=1000, description="Most facts, or most numbers.")
+    limit: int = Field(20, ge=1, le=1000, description="Most facts, or most numbers.")
     count: bool = Field(False, description="Return numbers in place of facts.")
     by: By | None = Field(None, description="Count, with a number for each of these.")
 
@@ -107,4 +102,4 @@ class ChangesRequest(BaseModel, extra="forbid"):
     before: str | None = Field(
         None, pattern=r"^[^\x00-\x1f]+$", description="Its id or name; the one before unless given."
     )
-    limit: Number = Field(50, ge=1, le=1000, description="Most rows.")
+    limit: int = Field(50, ge=1, le=1000, description="Most rows.")

@@ -1,9 +1,7 @@
 """A service at work: over HTTP, or over standard input and output."""
 
 import asyncio
-import json
 import logging
-from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -11,7 +9,6 @@ import mcp_types as types
 import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.app import app_of
@@ -23,6 +20,7 @@ _LAST_SECONDS = 3
 """Time that running questions have after the signal to end."""
 
 _SAID = types.ErrorData(code=types.PARSE_ERROR, message="this line is not a message of JSON-RPC 2.0; send one a line")
+_UNREADABLE = SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=_SAID))
 
 
 def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:
@@ -51,22 +49,12 @@ def speak(service: Service) -> None:
                 """Hand on messages, and answer lines that are none, about which the SDK is silent."""
                 async with sent:
                     async for one in lines:
-                        await (answers.send(_unreadable(one)) if isinstance(one, Exception) else sent.send(one))
+                        await (answers.send(_UNREADABLE) if isinstance(one, Exception) else sent.send(one))
 
             group.start_soon(read)
             await server.run(questions, answers, server.create_initialization_options())
 
     asyncio.run(answering())
-
-
-def _unreadable(error: Exception) -> SessionMessage:
-    """Return the answer to a line that cannot be read as a message, under its id if it has one."""
-    told, id_ = error.errors()[0]["input"] if isinstance(error, ValidationError) else None, None
-    with suppress(ValueError):
-        told = json.loads(told) if isinstance(told, str) else told  # it reads half a character, and the SDK does not
-    if isinstance(told, dict) and isinstance(told.get("id"), int | str):
-        id_ = told["id"]
-    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=_SAID))
 
 
 def _log_to_standard_error() -> None:

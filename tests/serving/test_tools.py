@@ -97,7 +97,6 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
         ("search", {"question": "abc"}, "query: Field required"),
         ("read", {"id": "office", "start": 1 << 63}, "start: Input should be less than"),
         ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
-        ("entity", {"name": "Bergen", "limit": True}, "limit: Input should be a valid integer"),
         ("facts", {"as_of": "2024-W01"}, "as_of takes a day, month or year"),
         ("facts", {"value": "> "}, "value takes a text, or a number or date after a sign"),
         pytest.param(
@@ -245,8 +244,7 @@ def test_the_command_answers_by_standard_input_and_output(published_home: Path) 
 @pytest.mark.long
 def test_a_line_that_cannot_be_read_is_answered(published_home: Path) -> None:
     command = [sys.executable, "-m", "lightrag_dagster", "--home", str(published_home), "mcp"]
-    half = '{"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "\\ud800"}}\n'
-    lines = half + '{"jsonrpc": \n[]\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    lines = '{"jsonrpc": \n[]\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
         assert process.stdout
@@ -257,11 +255,7 @@ def test_a_line_that_cannot_be_read_is_answered(published_home: Path) -> None:
             answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
         assert process.wait(60) == 0
-    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [
-        ("a", -32700),
-        *[(None, -32700)] * 2,
-        (1, None),
-    ]
+    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [(None, -32700)] * 2 + [(1, None)]
 
 
 def test_a_list_says_how_many_documents_are_left_out(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
