@@ -29,7 +29,7 @@ _PHRASES = {
 
 _DATED = ("dated_since", "dated_until")
 
-_NAMED = 3
+_NAMED, _LISTED = 3, 10
 """Number of values that a note names."""
 
 
@@ -76,7 +76,8 @@ def _require_sources(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
     held = _column(connection, "SELECT DISTINCT nfc_normalize(source) FROM raw_documents")
     for source in sources:
         if source not in held:
-            hint = suggested(source, held) or f"; there are {', '.join(sorted(held)[:10])}"
+            first = [*sorted(held)[:_LISTED], *(["…"] if len(held) > _LISTED else [])]
+            hint = suggested(source, held) or f"; there are {', '.join(first)}"
             raise QueryError(f"there is no source {shown(source)} in the snapshot{hint}")
 
 
