@@ -30,7 +30,7 @@ _PHRASES = {
 _DATED = ("dated_since", "dated_until")
 
 _NAMED, _LISTED = 3, 10
-"""Number of values that a note names."""
+"""Values that a note names, and sources that an error lists."""
 
 
 class Allowed(NamedTuple):
