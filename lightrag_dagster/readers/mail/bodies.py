@@ -155,7 +155,8 @@ def _is_stub(plain: str, page: Sequence[Sequence[Piece]]) -> bool:
     if not plain.strip():
         return True
     words, others = Counter(_words(plain)), Counter(_words(_joined(page)))
-    if (others - words).total() > max(_FOOTER, _LACKED * others.total()):
+    lacks = (others - words).total() > max(_FOOTER, _LACKED * others.total())
+    if lacks and (words - others).total() <= _LACKED * words.total():
         return others.total() > words.total()
     shared = sum(words[word] for word in others)
     return len(plain) <= _STUB and 2 * others.total() > words.total() and shared <= _SHARED * words.total()

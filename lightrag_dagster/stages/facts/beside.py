@@ -71,7 +71,8 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
         return False
     unit, behind = joined["unit"].strip(), text[other.end("number") : other.end("number") + _NEAR]
     has_unit = behind.strip().casefold().startswith(unit.casefold())
-    is_alike = has_unit and (one["ahead"] or "") in ("", other["ahead"])
+    shares_sign = not other["ahead"] and _whole(one) <= _whole(other)  # $5 to 7, but not: paid $500 to 3 customers
+    is_alike = has_unit and (shares_sign or (one["ahead"] or "") in ("", other["ahead"]))
     if joined["tight"]:  # 5-7 kg
         return has_unit
     if joined["apart"]:
@@ -79,7 +80,7 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
         is_label = not (word and word[0][0].islower() and _is_small(one))  # Article 5 – 12 EUR
         return is_alike and bool(unit or one["ahead"] or not is_label)
     if joined["also"]:
-        return _follows(text, one, "between")
+        return _follows(text, one, "between", rest=rf"\s(?:(?:{any_of(listed('about'))})\s?)?")
     if not is_alike or _follows(text, one, "by"):
         return False
     if not _follows(text, one, "from"):
@@ -95,6 +96,12 @@ def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     letter = re.compile(r"[mb]n?(?!\w)").match(text, other.end("number"))
     has_scale = letter or other["scale"].strip(" -").lower() not in ("", "k")
     return bool(joined and not joined["unit"] and (joined["to"] or joined["also"]) and _is_small(one) and has_scale)
+
+
+def _whole(one: re.Match[str]) -> tuple[int, str]:
+    """Return the whole part of a number so that greater ones compare as greater."""
+    digits = re.sub(r"\D", "", re.sub(r"[.,]\d{1,2}\Z", "", one["number"]))
+    return len(digits), digits
 
 
 def _is_small(one: re.Match[str]) -> bool:
@@ -154,7 +161,8 @@ def _joined() -> re.Pattern[str]:
     """Return the pattern of what stands between the numbers of two amounts of one range."""
     to, also = any_of({word for word in listed("to") | _ALSO_AT if word.isalpha()}), any_of(listed("and"))
     return re.compile(
-        rf"(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)(?:(?P<to>-?\s(?:{to})\s|至|到)|(?P<apart>[^\S\n]{_DASH}[^\S\n])"
-        rf"|(?P<tight>(?<=\S){_DASH})|(?P<also>\s(?:{also}|auf|naar|or|oder|bzw\.)\s))",
+        rf"(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)(?:(?P<to>-?(?:\sup)?\s(?:{to})\s|-(?:{to})-|至|到|\s?(?:…|\.{{3}})\s?)"
+        rf"|(?P<apart>[^\S\n]{_DASH}[^\S\n])"
+        rf"|(?P<tight>(?<=\S){_DASH}|\s?(?:±|\+/[-−])\s?)|(?P<also>\s(?:{also}|auf|naar|or|oder|bzw\.)\s))",
         re.IGNORECASE,
     )

@@ -120,6 +120,12 @@ def test_all_texts_are_read_in_order(mail: bytes, text: str) -> None:
             id="page-has-a-table",
         ),
         pytest.param(LONG, "<p>Look into the plain text.</p>", LONG.strip(), id="page-is-the-stub"),
+        pytest.param(
+            "The pump P9 failed at night. Only here: the budget was 900 EUR, says Karl.",
+            f"<p>The pump P9 failed at night.</p>{'<p>Marketing words of a banner.</p>' * 60}",
+            "The pump P9 failed at night. Only here: the budget was 900 EUR, says Karl.",
+            id="each-lacks-much",
+        ),
     ],
 )
 def test_a_plain_text_that_only_stands_for_the_page_is_left_out(plain: str, page: str, text: str) -> None:

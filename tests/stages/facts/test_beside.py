@@ -237,6 +237,21 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("tél. 01 23 45 67 89", one) for one in ("01", "45", "89")),
         *(("temperatures rose 3 to 5 degrees", one) for one in ("3", "5 degrees")),
         *(("sales rose 12 to 340 million EUR", one) for one in ("12",)),
+        # a sign or code before the first end is that of both
+        *(("The rent is EUR 40,000 to 45,000 a year.", one) for one in ("EUR 40,000", "40,000", "45,000")),
+        *(("It sells from EUR 40,000 to 45,000.", one) for one in ("EUR 40,000", "45,000")),
+        *(("tickets are $5 – 7 each", one) for one in ("$5", "7")),
+        *(("es kostet € 5 bis 7", one) for one in ("€ 5", "7")),
+        *(("EUR 3 million to 5 million", one) for one in ("EUR 3 million", "5 million")),
+        *(("The price is €3.2m to 3.5m.", one) for one in ("€3.2m", "3.5m")),
+        # other words and signs between two ends
+        *(("It weighs 10 … 12 kg", one) for one in ("10", "12 kg")),
+        *(("It weighs 10...12 kg", one) for one in ("10", "12 kg")),
+        *(("It weighs 10 kg up to 12 kg", one) for one in ("10 kg", "12 kg")),
+        *(("between about 3 million and 5 million people", one) for one in ("3 million", "5 million people")),
+        *(("a 3-to-5 year term", one) for one in ("3", "5")),
+        *(("It weighs 5±1 kg", one) for one in ("5", "1 kg")),
+        *(("It weighs 5 +/- 1 kg", one) for one in ("5", "1 kg")),
     ],
 )
 def test_a_part_of_another_amount_is_not_found(passage: str, value: str) -> None:

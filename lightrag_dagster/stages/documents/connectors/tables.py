@@ -257,7 +257,10 @@ def _in_their_zones(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield rows of a Parquet file with times in the zone that it names for their column, where DuckDB has UTC."""
     first = [*islice(rows, 1)]  # DuckDB says what is wrong with a file
     named = ((one.name, one.type.tz) for one in pq.read_schema(path) if pa.types.is_timestamp(one.type) and one.type.tz)
-    zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
+    try:
+        zones = {name: pa.lib.string_to_tzinfo(zone) for name, zone in named}
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"a column has times in the zone {one_line(error)}, which is not known") from error
     for row in chain(first, rows):
         yield {**row} | {name: _in_zone(row[name], zone) for name, zone in zones.items() if row[name] is not None}
 

@@ -381,3 +381,9 @@ def test_times_of_parquet_are_in_the_zone_of_their_column(tmp_path: Path) -> Non
     rows = [*TableFiles(tmp_path, Patterns(("**/*",))).rows()]
     assert [str(row["berlin"])[:10] for row in rows] == ["2024-04-01", "9999-12-31", "None"]
     assert [row["utc"] for row in rows] == days
+
+
+def test_an_unknown_zone_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"when": pa.array([0], pa.timestamp("us", "Mars/Olympus"))}), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"times in the zone .*Mars/Olympus.*, which is not known"):
+        list(TableFiles(tmp_path, Patterns(("**/*",))).rows())
