@@ -7,10 +7,11 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.answer_text import HEADING
 from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
-from lightrag_dagster.query.types import Retrieval, Step
+from lightrag_dagster.query.types import Answer, Retrieval, Step
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 
@@ -75,9 +76,16 @@ def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, outp
         console.print()
     else:
         answer = knowledge.answer(prepared)
-        terminal.print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
+        terminal.print_json(answer.to_dict()) if output is Output.json else _print_text(console, answer)
         return answer.retrieval
     return prepared.retrieval
+
+
+def _print_text(console: Console, answer: Answer) -> None:
+    """Print an answer, and the documents that it cites, if the model lists none."""
+    console.print(answer.text)
+    if answer.cited and not HEADING.search(answer.text):
+        console.print("\nReferences:\n" + "\n".join(f"[{one.reference_id}] {one.file}" for one in answer.cited))
 
 
 def explanation(steps: tuple[Step, ...]) -> str:

@@ -10,6 +10,8 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.passes import pass_warnings
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.facts.columns import pass_of_columns
 from lightrag_dagster.stages.facts.passes import PASS_NAME, Pass, load_passes
@@ -34,9 +36,13 @@ def check_readings(console: Console) -> None:
         console.print(f"{one.name} reads {sources}; types: {', '.join(one.types)}")
         columns = ("relation", "from", "to or value", "dated", "single")
         print_table(console, columns, [*_relations(one)], wrap=set(columns))
+    situation = Situation.looking(settings)
+    for line in pass_warnings(situation.recipes, situation.sources):
+        console.print(f"warning: {line}", style="yellow")
     if not passes:
         console.print(
-            "There is no pass: the setting `readings` names no folder of schemas, and no source has rows.facts."
+            "There is no pass: the setting `readings` names no folder of schemas, as `readings: readings` in "
+            "lightrag.yaml does, and no source has rows.facts."
         )
 
 

@@ -19,6 +19,7 @@ from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.inputs import next_publication
+from lightrag_dagster.pipeline.passes import pass_warnings
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import pending_scopes
@@ -135,6 +136,7 @@ def make_plan(
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
     warnings += [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
+    warnings += pass_warnings(now.recipes, now.sources)
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 

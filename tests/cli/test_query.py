@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from tests.cli.test_cli import command
+from tests.loopback import Loopback
 
 STATION = "Who closed Station 14 in the flood?"
 Run = Callable[..., tuple[int, str, str]]
@@ -82,3 +84,27 @@ def test_what_carried_an_answer_is_shown(query: Run) -> None:
     code, shown, _ = query("--explain", "--mode", "fusion")
     assert code == 0
     assert "\n           by Station 14" in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("It was closed [1].", "It was closed [1].\n\nReferences:\n[1] archive/flood.md"),
+        ("It was closed.", "It was closed."),
+        ("### References\n- [1]", "### References\n- [1]"),
+    ],
+)
+def test_documents_that_an_answer_cites_are_listed_once(
+    query: Run,
+    published_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    loopback: Loopback,
+    said: str,
+    shown: str,
+) -> None:
+    loopback.chat = lambda _: said
+    home = shutil.copytree(published_home, tmp_path / "home")  # which stores the answer
+    for name, value in (("HOME", str(home)), ("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-6-luna")):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    assert query("--mode", "bm25")[1].strip() == shown

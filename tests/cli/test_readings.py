@@ -35,6 +35,7 @@ def test_each_pass_is_shown_with_its_relations(
         ["price", "thing", "number", "", "yes"],
     ]
     assert "staff reads contracts; types: company, person" in output
+    assert "warning: pass staff names contracts in `sources`, and there is no such source" in output
     assert "columns reads prices; types: thing" in output
 
 

@@ -54,7 +54,9 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
 
     headings = list(HEADING.finditer(text))
     end = headings[-1].end() if headings else len(text)
-    body = _MARK.sub(resolve_mark, text[:end])
     listed = [line for line in text[end:].split("\n") if is_valid_line(line)]
+    if headings and not "".join(listed).strip():
+        end = headings[-1].start()
+    body = _MARK.sub(resolve_mark, text[:end])
     found = tuple(reference for reference in references if reference.reference_id in cited)
     return Citations((body + "\n".join(listed)).strip(), found, len(invalid))

@@ -22,6 +22,7 @@ LIST = "\n\n### References\n\n"
         (f"So.{LIST}- [1] s/sub/a.md\n- [3] c.md", f"So.{LIST}- [1] s/sub/a.md", (ONE,), 1),
         (f"So.{LIST}* [2] other.pdf\n* [1] **s/sub/a.md**", f"So.{LIST}* [1] **s/sub/a.md**", (ONE,), 1),
         (f"So [4].{LIST}- [4] x.md\n- [1]", f"So.{LIST}- [1]", (ONE,), 1),
+        (f"So [2].{LIST}- [1] x.md", "So [2].", (TWO,), 1),
         ("So.\n\n**References:**\n[2] b.md", "So.\n\n**References:**\n[2] b.md", (TWO,), 0),
     ],
 )
