@@ -22,12 +22,14 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
         assert not home.exists()
     load_settings().sources.mkdir()
-    for words in (("purge",), ("purge", "notes/gone.md")):
-        code, _, errors = command(capfd, monkeypatch, *words)
+    for removed in ((), ("notes/gone.md",)):
+        code, _, errors = command(capfd, monkeypatch, "purge", *removed)
         assert (code, f"there is no home {home}" in errors, home.exists()) == (2, True, False)
     home.mkdir()
-    for words in (("cache",), ("cache", "prune"), ("cache", "prune", "--dry-run")):
-        assert (command(capfd, monkeypatch, *words)[0], [*home.iterdir()]) == (0, []), "to look makes no store"
+    for further in ((), ("prune",), ("prune", "--dry-run")):
+        assert (command(capfd, monkeypatch, "cache", *further)[0], [*home.iterdir()]) == (0, []), (
+            "to look makes no store"
+        )
     code, output, _ = command(capfd, monkeypatch, "costs")
     assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
