@@ -69,17 +69,22 @@ def build_schedules(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.Sche
 def nightly(
     context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run for each source with pending work, and remove what no scope shows any more."""
-    night = context.scheduled_execution_time.isoformat()
-    known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
+    """Request a run for each source with pending work, and remove what no scope shows any more.
+
+    A run that waits in Dagster's queue, perhaps since the last night, reads its source as it is when it begins.
+    """
+    night, namespace = context.scheduled_execution_time.isoformat(), Namespace(lightrag.settings.namespace)
+    waiting = dg.RunsFilter(job_name=namespace.named("ingest"), statuses=[dg.DagsterRunStatus.QUEUED])
+    queued = {run.tags.get("dagster/partition") for run in context.instance.get_runs(waiting)}
+    known = set(context.instance.get_dynamic_partitions(namespace.partitions)) - queued
     seconds = look_seconds()
     look_upstream(context.instance, lightrag.settings)
     for line in tidy_scopes(lightrag.settings):
         context.log.info(line)
     due = sources_to_ingest(lightrag.settings, known, seconds)
     if due.slow:
-        names = ", ".join(due.slow)
-        context.log.warning(f"not listed within {seconds:g} s, so that their runs find out what changed: {names}")
+        why = f"not listed within {seconds:g} s, so that their runs find out what changed"
+        context.log.warning(f"{why}: {', '.join(due.slow)}")
     return requests_of(due, night, seconds) or dg.SkipReason("nothing changed in any source")
 
 

@@ -71,10 +71,7 @@ CONDITIONS = dict.fromkeys(("answers", "retrieval_evaluation", "extraction_evalu
 
 
 _SENSORS = {
-    "source_partitions": (
-        CHECK_SECONDS,
-        "Keeps the partitions in step with the configured sources.",
-    ),
+    "source_partitions": (CHECK_SECONDS, "Keeps the partitions in step with the configured sources."),
     "batches": (
         BATCH_CHECK_SECONDS,
         "Polls the open batches at the language model's provider, and runs the ingestion or backfill of each "

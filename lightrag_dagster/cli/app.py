@@ -329,7 +329,7 @@ def costs(
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
 
-    show_costs(console(), [one.value for one in by or CostKey], as_json=as_json)
+    show_costs(console(), [one.value for one in dict.fromkeys(by or CostKey)], as_json=as_json)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.home import Home
 def show_stats(console: Console) -> None:
     """Print the size and the cost of each store; raises StoreError."""
     home = Home.existing(load_settings())
-    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+    with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
         totals = responses.totals()
         bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
         rows = [
@@ -39,7 +39,7 @@ def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
         raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
     days, home = int(found[1]), Home.existing(load_settings())
     counts = []
-    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+    with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
         for name, store in (("responses", responses), ("vectors", vectors)):
             before = store.count()
             removed = store.count(unused_for=days) if dry_run else store.prune(days)

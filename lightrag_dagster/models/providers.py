@@ -41,10 +41,11 @@ async def open_chat_model(
         StoreError: the response store cannot be used.
         ProviderAccessError: the address is not a URL.
     """
-    from lightrag_dagster.spending.ledger import Ledger
+    from lightrag_dagster.spending.ledger import Ledger, lost_stores
     from lightrag_dagster.storage.database.responses import ResponseStore
 
-    _warn_of_lost_stores(home)
+    for line in lost_stores(home, home.responses):
+        _log.warning("%s", line)
     own, ledger, account = settings.of(role), Ledger(home.ledger), account and account.within(home.scope)
     warn_if_unbounded(own, account)
     price = price_of(own)
@@ -71,10 +72,11 @@ async def open_embedder(
     if settings.provider == "offline":
         yield LexicalEmbedder(settings.dimensions)
         return
-    from lightrag_dagster.spending.ledger import Ledger
+    from lightrag_dagster.spending.ledger import Ledger, lost_stores
     from lightrag_dagster.storage.database.vectors import VectorStore
 
-    _warn_of_lost_stores(home)
+    for line in lost_stores(home, home.vectors):
+        _log.warning("%s", line)
     usage, ledger, account = Usage(), Ledger(home.ledger), account and account.within(home.scope)
     warn_if_unbounded(settings, account)
     price = price_of(settings)
@@ -83,14 +85,6 @@ async def open_embedder(
         async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, billed) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
-
-
-def _warn_of_lost_stores(home: Home) -> None:
-    """Log that a store is missing, which is known only until it is opened and made again."""
-    from lightrag_dagster.spending.ledger import lost_stores
-
-    for line in lost_stores(home):
-        _log.warning("%s", line)
 
 
 def warn_if_unbounded(settings: LLMSettings | EmbeddingSettings, account: Account | None) -> None:

@@ -117,8 +117,7 @@ def prune_history(settings: Settings, *, dry_run: bool) -> int:
     """
     home = Home.of(settings)
     with open_instance(home) as instance:
-        days = settings.retention.runs_days
-        return prune_runs(instance, home, Namespace(settings.namespace), days, dry_run=dry_run)
+        return prune_runs(instance, home, Namespace(settings.namespace), settings.retention.runs_days, dry_run=dry_run)
 
 
 @contextmanager

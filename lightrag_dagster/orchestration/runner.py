@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.evaluation.gold.rows import gold_inputs, read_gold
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
@@ -28,7 +29,7 @@ from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remov
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger, lost_stores
-from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -132,7 +133,7 @@ def bring_up_to_date(
     tidied = [*take_over(home), *tidy_scopes(settings), *lost_stores(home)]  # before a model makes an empty store
     account, outcome = account or str(uuid4()), Outcome(tidied=tidied)
     refresh_upstream(settings)
-    outcome.damaged = _repair(home, verify=verify) + remove_damaged(settings, verify=verify)
+    outcome.damaged = _repair(settings, verify=verify) + remove_damaged(settings, verify=verify)
     refresh_views(home, verify=verify)
     situation = Situation.looking(settings, refreshed=True)  # by the look for damage
     sources, absent = situation.chosen(names) if names is not None else ([], [])
@@ -160,12 +161,14 @@ def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
     return publishes or any(state.busy or state.problem for state in chosen)
 
 
-def _repair(home: Home, *, verify: bool) -> list[str]:
+def _repair(settings: Settings, *, verify: bool) -> list[str]:
     """Remove damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
+    home = Home.of(settings)
     if not find_published_damage(home, verify=verify):
         return []
+    there = {*find_sources(settings), CURATION}
     with building(home) as lock:
-        return [str(one) for one in repair_published(home, verify=verify, lock=lock)]
+        return [str(one) for one in repair_published(home, there, verify=verify, lock=lock)]
 
 
 def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:

@@ -15,10 +15,8 @@ def refresh_upstream(settings: Settings) -> None:
     Dagster is imported only where a source reads partitions, and an instance that was never used is not created. If it
     cannot be asked, or the home not written, as by who may only look, a line says so and what was recorded stays.
     """
-    if not any(source.dimensions for source in settings.named_sources.values()):
-        return
     home = Home.of(settings)
-    if not home.dagster.exists():
+    if not (home.dagster.exists() and any(source.dimensions for source in settings.named_sources.values())):
         return
     from lightrag_dagster.assets.upstream import look_upstream
     from lightrag_dagster.orchestration.instance import open_instance

@@ -39,7 +39,8 @@ def absent_sources(settings: Settings, home: Home, sources: Collection[str], new
     names = [name for name in merged_before(home, sources, newest) if not settings.documents.accepts_deletes_of(name)]
     records = {name: record.tables for name in names if (record := accepted(home, name))}
     return {
-        name: f"source {name!r} is gone, with its {_counted_documents(rows)}. {unless_intended(name)}"
+        name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents') if rows else 'documents'}. "
+        f"{unless_intended(name)}"
         for name, rows in _documents_of(home, records).items()
         if rows != 0
     }
@@ -54,7 +55,3 @@ def _documents_of(home: Home, versions: Mapping[str, Mapping[str, str]]) -> dict
         except StoreError:
             counts[source] = None
     return counts
-
-
-def _counted_documents(rows: int | None) -> str:
-    return "documents" if rows is None else counted(rows, "document", "documents")

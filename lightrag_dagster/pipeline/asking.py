@@ -95,7 +95,7 @@ class Questionnaire(NamedTuple, Generic[_Answer]):
     def _known(self, settings: Settings) -> list[tuple[ChatRequest, _Answer | None]]:
         """Return each question, as an attempt whose answer is not stored, or with the usable answer beside it."""
         identity, found = chat_identity(settings.llm.of(self.role)), list[tuple[ChatRequest, _Answer | None]]()
-        with ResponseStore(Home.of(settings).responses) as store:
+        with ResponseStore(Home.of(settings).responses, looking=True) as store:
             stored = store.get_many(response_key(identity, one) for one in self.requests)
             for request in self.requests:
                 read, asked = None, request

@@ -1,7 +1,10 @@
 """The communities of the published graph."""
 
+from contextlib import suppress
+
 import pyarrow as pa
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.communities import RECIPE, find_communities
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
@@ -21,10 +24,11 @@ def communities(home: Home) -> pa.Table:
     snapshot_id, tables = require_published(home).snapshot_id, SourceTables(home)
     made_from = {"knowledge_base": snapshot_id}
     known = tables.current("communities", ALL_SOURCES)
-    if known and (known.inputs, known.recipe) == (made_from, RECIPE):
+    if known and (known.inputs, known.recipe) == (made_from, RECIPE) and not tables.has_lost(known):
         return tables.read("communities", ALL_SOURCES, known.version)
     rows = communities_of(CheckedGeneration.of(home, snapshot_id))
-    tables.write("communities", ALL_SOURCES, rows, inputs=made_from, recipe=RECIPE)
+    with suppress(StoreError):  # where nothing may be written, they are found each time
+        tables.write("communities", ALL_SOURCES, rows, inputs=made_from, recipe=RECIPE)
     return rows
 
 

@@ -112,7 +112,7 @@ def make_plan(
     now, counts = Situation.looking(settings), load_tokenizer(settings.chunking.encoding).counts
     sources, absent = now.chosen(names) if names is not None else ([], [])
     later, images = Unanswered(counts), Unanswered(counts, _UNDESCRIBED)
-    with ResponseStore(now.home.responses) as store, overlay(now.recipes) as trial:
+    with ResponseStore(now.home.responses, looking=True) as store, overlay(now.recipes) as trial:
         extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, describing, images, set(), {}, backfill)

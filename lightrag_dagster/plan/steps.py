@@ -108,7 +108,7 @@ def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     settings, home, newest = now.settings, now.home, now.newest
     limit = settings.merging.summary_max_tokens
     asked = Unanswered(load_tokenizer(settings.chunking.encoding).counts, PLACEHOLDER + " word" * limit)
-    with ResponseStore(home.responses) as responses:
+    with ResponseStore(home.responses, looking=True) as responses:
         model = StoredAnswers(chat_identity(settings.llm.of("summarise")), responses, asked)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
     published, length = Generation(home, newest.snapshot_id) if newest else None, ratios.summary_length.times(limit)
@@ -189,7 +189,7 @@ def _embeddings(
     """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
     counts = load_tokenizer(settings.chunking.encoding).counts
     requests, known, unknown = 0, 0, 0
-    with VectorStore(Home.of(settings).vectors) as store:
+    with VectorStore(Home.of(settings).vectors, looking=True) as store:
         for table in VECTOR_TABLES:
             for texts in batches(texts_to_embed(generation, table, published, store), settings.embedding):
                 requests += 1

@@ -41,9 +41,9 @@ def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
 
     Raises:
         SourceError: one of them is still there, or has no trace in the home, so that it may be a slip of the pen.
-        StoreError: the home is damaged.
+        StoreError: the home is damaged, or there is none.
     """
-    home, sources, gone = situation.home, situation.sources, Gone()
+    home, sources, gone = Home.existing(situation.settings), situation.sources, Gone()
     published = situation.published.inputs.sources if situation.published else {}
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})

@@ -115,7 +115,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
-    with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
+    with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
         stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
         unused = (
             stored[0].difference(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -86,7 +87,7 @@ class Ledger:
             statement = sa.select(sa.func.coalesce(sa.func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
             if source is not None:
                 statement = statement.where(ALL.c.source == source)
-            return float(connection.execute(statement).scalar_one()) if connection else 0.0
+            return float(connection.execute(statement).scalar_one())
 
     def limits(self, account: Account) -> list[Limit]:
         """Return the limits of an account, with the amount spent or set aside of each."""
@@ -108,8 +109,6 @@ class Ledger:
         # Postgres gives the sum of integers another type.
         totals = [sa.cast(sa.func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
-            if connection is None:
-                return []
             keys = [_month(connection) if name == "month" else ALL.c[name] for name in by]
             found = connection.execute(sa.select(*keys, *totals).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
@@ -123,15 +122,12 @@ class Ledger:
         columns = (ALL.c.day, *(ALL.c[name] for name in ENTRIES.names[1:]))
         batches: list[pa.RecordBatch] = []
         with self._reading() as connection:
-            if connection is not None:
-                found = connection.execution_options(yield_per=_AT_ONCE).execute(
-                    sa.select(*columns).order_by(ALL.c.number)
-                )
-                for rows in found.partitions():
-                    days, *values = zip(*rows, strict=True)
-                    dates = pa.array(days, pa.int32()).cast(pa.date32())
-                    arrays = map(pa.array, values, ENTRIES.types[1:])
-                    batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
+            ordered = sa.select(*columns).order_by(ALL.c.number)
+            for rows in connection.execution_options(yield_per=_AT_ONCE).execute(ordered).partitions():
+                days, *values = zip(*rows, strict=True)
+                dates = pa.array(days, pa.int32()).cast(pa.date32())
+                arrays = map(pa.array, values, ENTRIES.types[1:])
+                batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
 
     def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
@@ -201,28 +197,32 @@ class Ledger:
             yield self._opened, connection
 
     @contextmanager
-    def _reading(self) -> Iterator[sa.Connection | None]:
-        """Yield a connection, or None if nothing was ever entered, so that reading creates no file."""
-        if not is_there(self._address):
-            yield None
-            return
-        with self._begin() as (_, connection):
-            yield connection
+    def _reading(self) -> Iterator[sa.Connection]:
+        """Yield a connection, which creates no file: if nothing was ever entered, there are no entries."""
+        if is_there(self._address):
+            with self._begin() as (_, connection):
+                yield connection
+        else:
+            with Database(self._address, KEPT, looking=True) as empty, empty.begin() as connection:
+                yield connection
 
 
 _ANOTHER_DATABASE = "set LIGHTRAG_DATABASE to that of this home, or all is paid for again and budgets count from zero"
 
 
-def lost_stores(home: Home) -> list[str]:
+def lost_stores(home: Home, opened: Address | None = None) -> list[str]:
     """Return a line for each store whose file is missing, though the ledger has calls whose answers it kept.
 
     It is one line for a Postgres database in which no run of the home has written. A model is opened with its store,
-    which makes the file or table. Raises StoreError.
+    which makes the file or table. With the file of a store that is to be `opened` and is there, no other is missed: the
+    ledger, which takes a second in a large home, is not summed. Raises StoreError.
     """
     if home.database and home.published.exists():
         database = Database(home.database, [])
         if {"looks", "responses"}.isdisjoint(database.tables()):  # which nothing makes that only looks
             return [f"{database.name} holds nothing of {home.name}, which has published; {_ANOTHER_DATABASE}"]
+    if isinstance(opened, Path) and opened.exists():
+        return []
     gone = [one for one in ((home.responses, "answers"), (home.vectors, "vectors")) if not is_there(one[0])]
     purposes = Ledger(home.ledger).by_purpose().keys() - {SET_ASIDE} if gone else set()
     used = {"answers": purposes - {"embed"}, "vectors": purposes & {"embed"}}
@@ -238,11 +238,11 @@ def open_ledger(address: Address) -> Database:
     return Database(address, [*KEPT, RATE_LIMITS])
 
 
-def _limits(connection: sa.Connection | None, account: Account) -> list[Limit]:
+def _limits(connection: sa.Connection, account: Account) -> list[Limit]:
     """Return the limits of an account, that of the run first."""
     limits = account.limits
-    if connection is None or not limits:
-        return [Limit(of, usd, 0.0) for of, usd in limits.items()]
+    if not limits:
+        return []
     spent = connection.execute(spent_of(tuple(limits)), _bounded(account)).one()
     return [Limit(of, usd, float(spent._mapping[of])) for of, usd in limits.items()]
 

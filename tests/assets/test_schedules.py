@@ -28,6 +28,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
+from tests.assets.runs import pretend
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 
@@ -104,6 +105,21 @@ def test_a_morning_without_a_report_shows(settings: Settings) -> None:
     policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
     assert list(policies) == ["status_report"]
     assert policies["status_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
+
+
+def test_a_source_whose_run_waits_since_the_last_night_is_not_requested_again(settings: Settings) -> None:
+    for name in ("notes", "office"):
+        write_source(settings, name, {"river.md": RIVER})
+    night = datetime(2026, 1, 2, tzinfo=UTC)
+    with open_instance(Home.of(settings)) as instance:
+        instance.add_dynamic_partitions("source", ["notes", "office"])
+        pretend(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": "notes"}, job="ingest", launched=True)
+        # What this one reads may have changed since.
+        pretend(instance, dg.DagsterRunStatus.STARTED, {"dagster/partition": "office"}, job="ingest")
+        with dg.build_schedule_context(instance=instance, scheduled_execution_time=night) as context:
+            requests = nightly(context, LightRAG(settings))
+    assert not isinstance(requests, dg.SkipReason)
+    assert [one.partition_key for one in requests] == ["office"]
 
 
 @pytest.mark.long

@@ -22,8 +22,14 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
         assert not home.exists()
     load_settings().sources.mkdir()
-    assert (command(capfd, monkeypatch, "purge")[0], home.exists()) == (2, False)
+    for removed in ((), ("notes/gone.md",)):
+        code, _, errors = command(capfd, monkeypatch, "purge", *removed)
+        assert (code, f"there is no home {home}" in errors, home.exists()) == (2, True, False)
     home.mkdir()
+    for further in ((), ("prune",), ("prune", "--dry-run")):
+        assert (command(capfd, monkeypatch, "cache", *further)[0], [*home.iterdir()]) == (0, []), (
+            "to look makes no store"
+        )
     code, output, _ = command(capfd, monkeypatch, "costs")
     assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
@@ -31,7 +37,7 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
     ledger.add(Entry("run", "embed", "notes", "small", 2, 0, 500, 0, 0, 0.5))
     monkeypatch.setenv("COLUMNS", "200")
-    code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
+    code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source", "--by", "source")
     (line, total) = [line for line in output.splitlines() if "notes" in line or "total" in line]
     assert [cell.strip() for cell in line.split("│")[1:-1]] == ["notes", "5", "1", "1,500", "20", "$1.7500"]
     assert "$1.7500" in total

@@ -22,6 +22,7 @@ def test_a_plan_by_rules_says_that_nothing_is_paid(
     monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "m")
     code, shown, _ = command(capfd, monkeypatch, "plan")
     assert (code, NOTHING_PAID in shown.splitlines()) == (0, said)
+    assert not settings.home.exists(), "a store that was lost would not be missed any more"
 
 
 @pytest.mark.parametrize(

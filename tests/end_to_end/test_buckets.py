@@ -72,7 +72,7 @@ def on_machine(settings: Settings, folder: Path) -> Settings:
 def repaired(settings: Settings, *, verify: bool = False) -> list[str]:
     """Remove what is damaged and build it again; return the damage."""
     with building(Home.of(settings), 0) as lock:
-        damage = repair_published(Home.of(settings), verify=verify, lock=lock)
+        damage = repair_published(Home.of(settings), find_sources(settings).keys(), verify=verify, lock=lock)
     build(settings, graph=True)
     return [one.reason for one in damage]
 

@@ -140,13 +140,21 @@ def test_a_source_that_is_gone_is_withheld_although_the_record_of_its_documents_
 
 
 @pytest.mark.long
-def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Settings) -> None:
-    home = Home.of(tickets_gone)
-    version = published(tickets_gone).inputs.sources["tickets"]["chunks"]
-    for path in SourceTables(home).paths("chunks", "tickets", version):
-        path.unlink()
+def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(
+    tickets_gone: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(tickets_gone)  # which builds its graph
+    home, first = Home.of(tickets_gone), published(tickets_gone)
+    (path,) = SourceTables(home).paths("chunks", "tickets", first.inputs.sources["tickets"]["chunks"])
+    path.unlink()
+    outcome = run(tickets_gone)
+    assert (outcome.damaged, list(outcome.rejected), published(tickets_gone)) == ([], ["tickets"], first)
+    said = "and the snapshot stays as it is, since no run makes this again: source tickets is gone; bring it back, or "
+    assert f"{path} is missing, {said}put the file back from a backup" in caplog.text
+    write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
     with pytest.raises(StoreError, match="the table chunks of tickets has lost a file, and its source is gone; bring"):
         run(tickets_gone)
+    assert published(tickets_gone) == first
     run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
@@ -232,9 +240,7 @@ def test_a_lost_file_of_a_version_that_no_run_makes_again_leaves_the_snapshot(
     (path,) = SourceTables(home).paths("chunks", "notes", first.inputs.sources["notes"]["chunks"])
     path.unlink()
     assert run(settings).damaged == []
-    assert (
-        f"{path} is missing, and the snapshot stays as it is: this is of the accepted version of notes" in caplog.text
-    )
+    assert f"{path} is missing, and the snapshot stays as it is, since no run makes this again: " in caplog.text
     write_source(settings, "office", {"office.md": OFFICE})
     with pytest.raises(StoreError, match="the table chunks of notes has lost a file, and what was read"):
         run(settings)

@@ -35,6 +35,21 @@ def settings(_built: Path, tmp_path: Path) -> Settings:
     return load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
 
 
+def test_they_are_found_where_nothing_may_be_written_and_again_if_their_file_is_lost(settings: Settings) -> None:
+    home = Home.of(settings)
+    shutil.rmtree(home.root / "ingesting")
+    (home.root / "ingesting").touch()  # so that no lock can be taken
+    found, tables = communities(home), SourceTables(home)
+    assert found.num_rows
+    assert tables.current("communities", ALL_SOURCES) is None
+    (home.root / "ingesting").unlink()
+    assert communities(home).equals(found)
+    (path,) = tables.paths("communities", ALL_SOURCES, tables.require("communities", ALL_SOURCES).version)
+    path.unlink()
+    assert communities(home).equals(found)
+    assert path.exists()
+
+
 @pytest.mark.long
 def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     home = Home.of(settings)

@@ -66,7 +66,7 @@ def test_a_damaged_file_of_a_pass_is_found_and_made_again(reading: Settings, loo
     assert [one.path for one in find_damage(home, snapshot)] == [file]
     loopback.requests.clear()
     with building(home, 0) as lock:
-        repair_published(home, lock=lock)
+        repair_published(home, {"notes"}, lock=lock)
     build(reading)
     assert (asked(loopback), facts(reading), published(reading).snapshot_id) == (Counter(), FACTS, snapshot)
 

@@ -127,6 +127,16 @@ def test_reservations_of_a_clock_that_was_fast_do_not_hold_calls_back(
     assert ledger.reserve_time("requests", 10.0) == pytest.approx(delay, abs=1.0)
 
 
+def test_a_store_is_missed_before_it_is_opened_and_no_other_then(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for purpose in ("extract", "embed"):
+        Ledger(home.ledger).add(entry("a", purpose))
+    Database(home.responses, []).close()
+    (line,) = lost_stores(home)
+    assert "vectors.sqlite is missing, which kept the vectors of models" in line
+    assert (lost_stores(home, home.responses), lost_stores(home, home.vectors)) == ([], [line])
+
+
 def test_a_database_that_holds_nothing_of_a_published_home_is_named(tmp_path: Path, postgres: SecretStr) -> None:
     home = Home(tmp_path, postgres)
     assert lost_stores(home) == []

@@ -51,6 +51,7 @@ class Database:
         *,
         synchronous: str = "NORMAL",
         page_bytes: int | None = None,
+        looking: bool = False,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -59,14 +60,17 @@ class Database:
             tables: Tables that are needed.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
+            looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
         with explained(self.name):
             if isinstance(address, Path):
-                address.parent.mkdir(parents=True, exist_ok=True)
-                _create_file(address, page_bytes)
-                self.engine = _sqlite_engine(address, synchronous)
+                url = sa.URL.create("sqlite")  # in memory
+                if address.exists() or not looking:
+                    _create_file(address, page_bytes)
+                    url = _sqlite_url(address)
+                self.engine = _sqlite_engine(url, synchronous)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
             # One connection to an SQLite file serves all threads, one transaction after another.
@@ -241,6 +245,7 @@ def _create_file(path: Path, page_bytes: int | None) -> None:
         if not path.stat().st_size:
             raise StoreError(damaged(path, "has no bytes"))
         return
+    path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent) as folder:
         new = Path(folder) / path.name
         with closing(sqlite3.connect(new)) as connection:
@@ -251,9 +256,9 @@ def _create_file(path: Path, page_bytes: int | None) -> None:
             os.link(new, path)
 
 
-def _sqlite_engine(path: Path, synchronous: str) -> sa.Engine:
+def _sqlite_engine(url: sa.URL, synchronous: str) -> sa.Engine:
     engine = sa.create_engine(
-        _sqlite_url(path),
+        url,
         poolclass=sa.StaticPool,
         hide_parameters=True,  # Answers and questions belong into no log.
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
@@ -262,14 +267,7 @@ def _sqlite_engine(path: Path, synchronous: str) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, record: object) -> None:
         # SQLite waits for no other process here, as when two of them make the file.
-        for attempt in Retrying(
-            retry=retry_if_exception(_is_busy),
-            wait=wait_random(0, 0.05),
-            stop=stop_after_delay(BUSY_SECONDS),
-            reraise=True,
-        ):
-            with attempt:
-                connection.execute("PRAGMA journal_mode = WAL")
+        _when_free(connection.execute, "PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
 
     return engine
@@ -287,3 +285,8 @@ def _sqlite_url(path: Path) -> sa.URL:
 
 def _is_busy(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+_when_free = Retrying(
+    retry=retry_if_exception(_is_busy), wait=wait_random(0, 0.05), stop=stop_after_delay(BUSY_SECONDS), reraise=True
+)

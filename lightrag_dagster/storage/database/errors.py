@@ -84,7 +84,7 @@ def _next_step(error: BaseException, *, broken: bool) -> str:
     if isinstance(error, sqlite3.Error):
         # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; check the disk, then run again")
+        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; check the disk and the room on it, then run again")
     state = getattr(error, "sqlstate", None) or ""
     reason = one_line(Exception(error))[:_LONGEST_MESSAGE]
     if (broken and not state) or state.startswith(("08", "28", "3D", "57")):

@@ -22,10 +22,10 @@ class KeyedTable(Database):
     at most once a day for each row.
     """
 
-    def __init__(self, address: Address, table: sa.Table, *, page_bytes: int | None = None) -> None:
-        """Open the database, creating the table where needed, in an SQLite file with pages of some length."""
+    def __init__(self, address: Address, table: sa.Table, **options: Any) -> None:
+        """Open the database, creating the table where needed; it has the `options` of a `Database`."""
         self._table = table
-        super().__init__(address, [table], page_bytes=page_bytes)
+        super().__init__(address, [table], **options)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()

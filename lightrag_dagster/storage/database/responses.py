@@ -54,8 +54,8 @@ class Totals(NamedTuple):
 class ResponseStore(KeyedTable):
     """Answers by key, one row each: the fields of `ChatResponse` in their order."""
 
-    def __init__(self, address: Address) -> None:
-        super().__init__(address, RESPONSES)
+    def __init__(self, address: Address, *, looking: bool = False) -> None:
+        super().__init__(address, RESPONSES, looking=looking)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, ChatResponse]:
         """Return the answers that are stored, by key."""

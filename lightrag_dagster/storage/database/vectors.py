@@ -20,8 +20,8 @@ VECTORS = keyed_table(
 class VectorStore(KeyedTable):
     """Vectors by key: little-endian float32; and how many characters of its text a vector leaves out, if known."""
 
-    def __init__(self, address: Address) -> None:
-        super().__init__(address, VECTORS, page_bytes=_PAGE_BYTES)
+    def __init__(self, address: Address, *, looking: bool = False) -> None:
+        super().__init__(address, VECTORS, page_bytes=_PAGE_BYTES, looking=looking)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """Return the vectors that are stored, by key, each 1-dimensional and read-only."""

@@ -1,7 +1,7 @@
 """Damage of the published snapshot and of the databases, and repair: what is damaged is built again by the next run."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
@@ -38,10 +38,11 @@ def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
     return find_damage(home, published.id, verify=verify) if published else []
 
 
-def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
+def repair_published(home: Home, there: Set[str], *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
     """Remove what is damaged of the published snapshot, so that the next run builds it again; return what is built.
 
-    That is none if a table is lost that no run makes. Raises as `remove_damaged`, and is to be called as that is.
+    That is none if a table is lost that no run makes, as of a source that is not among those that are `there`.
+    Raises as `remove_damaged`, and is to be called as that is.
     """
     damage = find_published_damage(home, verify=verify)
     pointers = [one for one in damage if one.path in (home.published, home.newest)]
@@ -52,15 +53,14 @@ def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = No
         _point_again(home, lock)
     published = read_record(home.published, Pointer)
     if published and not pointers and damage:
-        if lost := [one for one in damage if _is_lost(home, one.path)]:
-            source = Home.source_of(lost[0].path.parent)
-            _log.warning(
-                "%s, and the snapshot stays as it is: this is of the accepted version of %s, which no run makes again, "
-                "since a later one was read and is not accepted; correct %s until `lightrag-dagster run` accepts it, "
-                "or put the file back from a backup",
-                *(lost[0], source, source),
-            )
-            return []
+        for one in damage:
+            if why := _why_lost(home, one.path, there):
+                _log.warning(
+                    "%s, and the snapshot stays as it is, since no run makes this again: %s, or put the file back from "
+                    "a backup",
+                    *(one, why),
+                )
+                return []
         remove_damaged(home, published.id, damage, lock)
     return damage
 
@@ -134,12 +134,19 @@ def _remove_version(home: Home, path: Path) -> None:
         home.files.remove([path])
 
 
-def _is_lost(home: Home, path: Path) -> bool:
-    """Say whether a file is of an accepted table of a source that has another current version."""
+def _why_lost(home: Home, path: Path, there: Set[str]) -> str:
+    """Return why no run makes a file again, and what to do: its accepted table is not what is read now; "" if one does.
+
+    Readers keep a snapshot that only lacks such a file.
+    """
     if not path.is_relative_to(home.root / "tables"):
-        return False
+        return ""
     tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
     current, record = tables.current(table, source), accepted(home, source)
     version = record.version(table) if record else ""
-    other = current is not None and current.version != version
-    return bool(version) and other and path in tables.all_paths(table, source, version)
+    if not version or path not in tables.all_paths(table, source, version):
+        return ""
+    if source not in there:
+        return f"source {source} is gone; bring it back"
+    later = f"what was read of {source} since is not accepted; correct it until `lightrag-dagster run` accepts it"
+    return later if current is not None and current.version != version else ""

@@ -140,8 +140,7 @@ def is_of_graph(damage: Damage) -> bool:
 def _own_files(home: Home, manifest: Manifest) -> list[Path]:
     """Return the files of the snapshot except graph, views and those of LanceDB; of a bucket, the data files."""
     folder, left_out = home.generation(manifest.snapshot_id), (FILES, *_OF_GRAPH, *OF_THIS_HOME)
-    own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
-    own = [path for path in own if path.name not in left_out]
+    own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "." and path.name not in left_out]
     own = [path for path in own if not (home.bucket and path.suffix == ".json")]
     generation = Generation(home, manifest.snapshot_id)
     return sorted({*own, *(path for table in generations.TABLES for path in generation.table_files(table))})
@@ -162,11 +161,8 @@ def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None,
         size = listed.size if listed else path.stat().st_size
         # A purge that was killed moved tags; the length of a tag follows from that of the manifest it names.
         is_tag = size > 0 and path.parent.name == "tags"
-        if (
-            size != written.size
-            and not is_tag
-            and not (home.bucket and packed.is_packed(str(path.relative_to(home.root))))
-        ):
+        is_packed = home.bucket and packed.is_packed(str(path.relative_to(home.root)))
+        if size != written.size and not is_tag and not is_packed:
             return f"has {size} bytes, and was published with {written.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
         if read and written.sha256 and _hash_stored(home, path, written) != written.sha256:

@@ -183,3 +183,16 @@ def test_a_file_has_its_header_at_once_and_one_without_bytes_is_damaged(tmp_path
     path.write_bytes(b"")
     with pytest.raises(StoreError, match=r"ledger\.sqlite has no bytes; restore it from a backup.*budgets count from"):
         engine.Database(path, [])
+    with pytest.raises(StoreError, match=r"ledger\.sqlite has no bytes"):
+        engine.Database(path, [], looking=True)
+
+
+def test_a_store_that_is_looked_into_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "responses.sqlite"
+    with ResponseStore(path, looking=True) as store:
+        assert (store.count(), store.stored_bytes, store.get_many(["a"]), store.prune(0)) == (0, 0, {}, 0)
+    assert not path.parent.exists()
+    with ResponseStore(path) as store:
+        store.put_many({"a": ChatResponse("yes", "stop", 1, 2)})
+    with ResponseStore(path, looking=True) as store:
+        assert store.get_many(["a"])["a"].text == "yes"

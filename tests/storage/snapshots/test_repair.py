@@ -41,7 +41,10 @@ def test_a_damaged_pointer_is_written_again(generation: Generation, content: str
         snapshots.published_snapshot(home)
     assert [one.path.name for one in find_published_damage(home)] == ["PUBLISHED", "NEWEST"]
 
-    assert [str(one) for one in repair_published(home)] == [f"{home.published} is damaged", f"{home.newest} is damaged"]
+    assert [str(one) for one in repair_published(home, set())] == [
+        f"{home.published} is damaged",
+        f"{home.newest} is damaged",
+    ]
     current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == generation.id
@@ -55,7 +58,7 @@ def test_a_folder_in_place_of_a_file_is_removed(generation: Generation, name: st
     for path in [*home.root.glob(name)] or [home.root / name]:
         path.unlink(missing_ok=True)
         (path / "below").mkdir(parents=True)
-    assert len(repair_published(home)) == 1
+    assert len(repair_published(home, set())) == 1
     assert find_published_damage(home) == []
     assert snapshots.require_published(home).snapshot_id == generation.id
 
@@ -65,7 +68,7 @@ def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:
     first = snapshots.list_snapshots(home)[0].snapshot_id
     snapshots.rollback(home, first)
     home.published.write_text("")
-    repair_published(home)
+    repair_published(home, set())
     current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == first
