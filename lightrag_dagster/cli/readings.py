@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.core.statements import read_sql
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.passes import pass_warnings
 from lightrag_dagster.pipeline.situation import Situation
@@ -36,14 +36,19 @@ def check_readings(console: Console) -> None:
         console.print(f"{one.name} reads {sources}; types: {', '.join(one.types)}")
         columns = ("relation", "from", "to or value", "dated", "single")
         print_table(console, columns, [*_relations(one)], wrap=set(columns))
-    situation = Situation.looking(settings)
-    for line in pass_warnings(situation.recipes, situation.sources):
-        console.print(f"warning: {line}", style="yellow")
     if not passes:
         console.print(
             "There is no pass: the setting `readings` names no folder of schemas, as `readings: readings` in "
             "lightrag.yaml does, and no source has rows.facts."
         )
+        return
+    try:
+        situation = Situation.looking(settings)
+        warnings = [*pass_warnings(situation.recipes, situation.sources)]
+    except SourceError as error:  # as where schemas are checked without the sources
+        warnings = [str(error)]
+    for line in warnings:
+        console.print(f"warning: {line}", style="yellow")
 
 
 def _relations(one: Pass) -> Iterator[tuple[str, ...]]:
