@@ -135,8 +135,7 @@ def make_plan(
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    warnings += [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
-    warnings += pass_warnings(now.recipes, now.sources)
+    warnings += _of_settings(now, asks=unknown)
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 
@@ -168,6 +167,12 @@ def _shown(source: Source, planning: Planning, display: Display | None) -> tuple
     planned = plan_source(source, planning)
     display.finish()
     return planned
+
+
+def _of_settings(now: Situation, *, asks: bool) -> list[str]:
+    """Return lines on the models and passes that are set."""
+    models = [*withdrawal_warnings(now.settings.llm), *access_warnings(now.settings)]
+    return [*models, *_uncached(now.recipes, asks), *pass_warnings(now.recipes, now.sources)]
 
 
 def _uncached(today: Recipes, asks: bool) -> list[str]:

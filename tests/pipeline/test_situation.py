@@ -48,7 +48,11 @@ MAY_ASK = {
         "cli.readings": "drafts from the published snapshot",
         "cli.sql": "looks at tables alone",
     },
-    "find_sources": HERE | {"stages.documents.sources": "below the situation; those of some names"},
+    "find_sources": HERE
+    | {
+        "stages.documents.sources": "below the situation; those of some names",
+        "orchestration.runner": "before damage is repaired, when a situation may not be read",
+    },
     "Recipes.of": HERE
     | {
         "resources.lightrag": "hands them to the steps of Dagster, each of which makes its situation",
