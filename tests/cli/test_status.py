@@ -104,6 +104,7 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
 _LONG = [pytest.param(one, marks=pytest.mark.long) for one in ("cur/{}.M1P7.imap1", "tool-{}")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["{}.dat", *_LONG])
 def test_a_source_whose_files_are_mostly_of_no_known_type_is_named(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, name: str

@@ -42,6 +42,7 @@ def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     return made
 
 
+@pytest.mark.long
 def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -84,6 +84,7 @@ def rows(settings: Settings, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in knowledge.sql(query).to_pylist()]
 
 
+@pytest.mark.long
 def test_claims_are_facts_without_a_question(paid: Settings, tmp_path: Path, loopback: Loopback) -> None:
     base = base_of(tmp_path / "output")
     made = imported(paid, base)

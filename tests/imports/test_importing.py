@@ -195,6 +195,7 @@ def test_answers_of_our_own_stay(paid: Settings, folder: Path, loopback: Loopbac
     assert chats(loopback) == asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_vectors_of_equal_texts_are_taken_if_a_person_says_so(
     paid: Settings, folder: Path, loopback: Loopback, dry_run: bool

@@ -129,6 +129,7 @@ def checked(settings: Settings, asset: str, check: str) -> dict[str, set[str]]:
         return {status: set(sources) for status, sources in found.items() if sources}
 
 
+@pytest.mark.long
 def test_a_check_is_shown_at_each_source(settings: Settings) -> None:
     write_source(settings, "good", {"river.md": RIVER})
     write_source(settings, "bad", {"office.md": OFFICE, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})

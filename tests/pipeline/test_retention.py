@@ -60,6 +60,7 @@ def test_named_held_and_open_snapshots_stay(years: Years) -> None:
     assert ids(home) == [named, held, last]
 
 
+@pytest.mark.long
 def test_nothing_is_listed_while_every_snapshot_is_kept(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(years(2)[0].home)
 

@@ -46,6 +46,7 @@ def purge_all(settings: Settings) -> None:
         purge(under_lock, gone)
 
 
+@pytest.mark.long
 def test_readings_facts_and_responses_of_a_purged_document_are_gone_and_others_stay(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:

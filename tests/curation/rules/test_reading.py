@@ -86,6 +86,7 @@ def entities(settings: Settings) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in generation.read_table("entities").to_pylist()}
 
 
+@pytest.mark.long
 def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_when_undone(
     make: Make, before: dict[str, Any]
 ) -> None:

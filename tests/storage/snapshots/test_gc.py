@@ -153,6 +153,7 @@ def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) 
     assert SourceTables(home).read("answers", ALL_SOURCES)["answer"].to_pylist() == ["second"]
 
 
+@pytest.mark.long
 def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
     settings, (first, second, third) = years(3)
     home = Home(settings.home)
