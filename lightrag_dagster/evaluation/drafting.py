@@ -119,6 +119,9 @@ def write_questions(file: Path, questions: Sequence[FiledQuestion]) -> None:
     Raises:
         SettingsError: the file is there already, or cannot be written.
     """
-    require_new(file)
     rows = [one.model_dump(exclude_defaults=True) for one in questions]
-    file.write_text(yaml.safe_dump(rows, allow_unicode=True, sort_keys=False, width=120), encoding="utf-8")
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            yaml.safe_dump(rows, opened, allow_unicode=True, sort_keys=False, width=120)
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror or error}; name another file") from error

@@ -69,13 +69,13 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
                     home.collected.unlink()
                 return None
             found = _result(collect_garbage(home, retention, dry_run=False))
-            atomic.write_text(home.collected, found.model_dump_json(indent=2))
+            _write(home, found)
             return found
     except (LightRAGError, OSError) as error:
         found = Collection(failed=one_line(error), at=now())
         _log.warning("%s", found)
         with suppress(LightRAGError, OSError):
-            atomic.write_text(home.collected, found.model_dump_json(indent=2))
+            _write(home, found)
         return found
 
 
@@ -86,7 +86,7 @@ def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) 
     """
     garbage = collect_garbage(home, retention, dry_run=dry_run)
     if not dry_run:
-        atomic.write_text(home.collected, _result(garbage).model_dump_json(indent=2))
+        _write(home, _result(garbage))
     return garbage
 
 
@@ -122,3 +122,7 @@ def _result(garbage: Garbage) -> Collection:
         skipped=garbage.skipped,
         at=now(),
     )
+
+
+def _write(home: Home, found: Collection) -> None:
+    atomic.write_text(home.collected, found.model_dump_json(indent=2))
