@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from lightrag_dagster.core.identity import digest, text_digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.sanitise import sanitise, visible
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, valid
+from lightrag_dagster.imports.stored import StoredDocument, valid
 from lightrag_dagster.readers import Limits, ReadingOptions, extract, has_headings, media_type
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS
 from lightrag_dagster.storage.files.atomic import replacing, write_text
 
 RECORD = ".imported"
-"""The hidden file of a source, a line for each imported file: hashes of its path, text, id and path there."""
+"""The hidden file of a source, a line for each imported file: hashes of its path, its text, its id and path there."""
 
 _UNFIT = re.compile(rf'{UNFIT_CHARACTERS.pattern}|[<>:"|?*]')
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
@@ -52,16 +52,15 @@ class _ImportedFile(NamedTuple):
     name: str
 
 
-def write_documents(folder: Path, base: StoredBase, most: int) -> WrittenDocuments:
-    """Write the documents of a base into the folder of a source, of at most `most` bytes each; raises StoreError.
+def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int) -> WrittenDocuments:
+    """Write documents into the folder of a source, of at most `most` bytes each, in any order; raises StoreError.
 
-    One keeps the path that an import before gave its id.
+    One keeps the path that an import before gave its id. `documents` gives all of them each time.
     """
     record, written = _read(folder / RECORD), WrittenDocuments()
-    paths = _place(folder, base, record, most, written)
-    for one in base.documents():
-        text = valid(one.text)
-        identity = _identity(base, one, text, record)
+    paths = _place(folder, documents(), record, most, written)
+    for one in documents():
+        identity, text = digest(one.id), valid(one.text)
         if (path := paths.pop(identity, None)) is None:
             continue
         outcome = _write(folder, path, text, record[identity].text) if path else "removed here"
@@ -70,7 +69,7 @@ def write_documents(folder: Path, base: StoredBase, most: int) -> WrittenDocumen
         if one.path and not composed(path).startswith(composed(one.path).lstrip("/")):
             written.add("renamed", path)
         if outcome in ("new", "changed", "unchanged"):
-            record[identity] = record[identity]._replace(text=text_digest(text), name=_name(base, one))
+            record[identity] = record[identity]._replace(text=text_digest(text), name=_name(one))
     lines = sorted(f"{path} {text} {identity} {name}\n" for identity, (path, text, name) in record.items() if text)
     write_text(folder / RECORD, "".join(lines))
     return written
@@ -78,7 +77,7 @@ def write_documents(folder: Path, base: StoredBase, most: int) -> WrittenDocumen
 
 def _place(
     folder: Path,
-    base: StoredBase,
+    documents: Iterable[StoredDocument],
     record: dict[str, _ImportedFile],
     most: int,
     written: WrittenDocuments,
@@ -90,9 +89,8 @@ def _place(
     relative = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
     here = {digest(composed(path)): path for path in relative}
     ids, paths, new = set[str](), dict[str, str](), list[tuple[str, str, str]]()
-    for one in base.documents():
-        text = valid(one.text)
-        identity = _identity(base, one, text, record)
+    for one in documents:
+        identity, text = digest(one.id), valid(one.text)
         if identity in ids:
             continue
         ids.add(identity)
@@ -101,7 +99,7 @@ def _place(
         elif entry := record.get(identity):
             paths[identity] = here.get(entry.path, "")
         else:
-            new.append((_path_of(one, text), identity, _name(base, one)))
+            new.append((_path_of(one, text), identity, _name(one)))
     gone, added = defaultdict[str, list[str]](list), Counter(name for *_, name in new)
     for identity, entry in record.items():
         if identity not in ids:
@@ -129,17 +127,9 @@ def _paths(path: str, mark: str) -> Iterator[str]:
         yield f"{stem}~{mark[:8]}{dot}{suffix}"
 
 
-def _identity(base: StoredBase, one: StoredDocument, text: str, record: Mapping[str, _ImportedFile]) -> str:
-    """Return the hash of a document's id, which LightRAG may have made of a path; of another text, of its base too."""
-    identity = digest(one.id)
-    entry = record.get(identity)
-    is_of_another = entry and entry.name != _name(base, one) and entry.text != text_digest(text)
-    return digest(str(base.place.resolve()), one.id) if is_of_another else identity
-
-
-def _name(base: StoredBase, one: StoredDocument) -> str:
-    """Return the hash of the path in a base, which several documents may have."""
-    return digest(str(base.place.resolve()), one.path or one.id)
+def _name(one: StoredDocument) -> str:
+    """Return the hash of the path there, which several documents may have."""
+    return digest(one.path or one.id)
 
 
 def safe_path(name: str) -> str:

@@ -68,7 +68,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
                 yield StoredDocument(*row)
 
     claims = dict.fromkeys(answers, (NOTHING,)) | claims
-    return StoredBase(_RECIPE, "graphrag", folder, documents, answers, claims=claims, schema=schema, notes=stores.notes)
+    return StoredBase(_RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
     chunks = _chunks(stores)
     answers, summaries, silent = _answers(stores, chunks)
-    base = StoredBase(RECIPE, "lightrag", folder, lambda: _documents(stores), answers, lambda: _vectors(stores))
+    base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores), answers, lambda: _vectors(stores))
     ids = {one.id for one in base.documents()}
     if without := set(chunks.document.values()) - ids:
         stores.notes.append(

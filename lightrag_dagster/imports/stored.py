@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import text_digest
@@ -32,15 +31,14 @@ class EditedName(NamedTuple):
 class StoredBase:
     """A base of another system.
 
-    `recipe` names rows that come from it, `model` is theirs; `place` tells it from others of its kind. `documents`
-    gives all documents each time. `answers` has by `key_of` the text of a chunk the answers about it, in order;
-    `vectors` gives texts of chunks and their vectors. `claims` has likewise answers of the pass `claims`, whose file
-    says what `schema` does; there is none without it. `notes` are sentences about what could not be read.
+    `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
+    by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
+    `claims` has likewise answers of the pass `claims`, whose file says what `schema` does; there is none without it.
+    `notes` are sentences about what could not be read.
     """
 
     recipe: str
     model: str
-    place: Path
     documents: Callable[[], Iterator[StoredDocument]]
     answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     vectors: Callable[[], Iterator[tuple[str, Vectors]]] = lambda: iter(())

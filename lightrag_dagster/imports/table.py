@@ -188,7 +188,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
     answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
-    return StoredBase(_RECIPE, "a table", file, documents, answers) if chunks else None, left
+    return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
 
 
 def _content(chunk: Row) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.imports.files import RECORD, WrittenDocuments, safe_path, write_documents
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument
+from lightrag_dagster.imports.stored import StoredDocument
 
 
-def write(folder: Path, documents: Sequence[StoredDocument], place: str = "rag") -> WrittenDocuments:
-    return write_documents(folder, StoredBase("r", "m", folder.parent / place, lambda: iter(documents)), 1000)
+def write(folder: Path, documents: Sequence[StoredDocument]) -> WrittenDocuments:
+    return write_documents(folder, lambda: documents, 1000)
 
 
 def document(path: str, text: str = "A text.", number: int = 0) -> StoredDocument:
@@ -206,18 +206,3 @@ def test_a_name_that_looks_like_one_of_ours_is_another(tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(other, [*there(p1="one", p2="two"), StoredDocument("a", path, "three")])
     assert sorted(files(other).values()) == ["one", "three", "two"]
-
-
-@pytest.mark.parametrize("same_ids", [True, False])
-def test_another_base_has_documents_of_its_own(tmp_path: Path, same_ids: bool) -> None:
-    folder = tmp_path / "notes"
-    write(folder, [document("a.txt", "of the first"), document("b.txt", "of both", 1)], "first")
-    second = [document("a.txt", "of the second", 0 if same_ids else 2), document("b.txt", "of both", 1)]
-    assert write(folder, second, "second").counts == {"new": 1, "renamed": 1, "unchanged": 1}
-    assert sorted(files(folder).values()) == ["of both", "of the first", "of the second"]
-    second[0] = document("a.txt", "edited there", 0 if same_ids else 3)
-    assert write(folder, second, "second").counts == {"changed": 1, "renamed": 1, "unchanged": 1}
-    assert sorted(files(folder).values()) == ["edited there", "of both", "of the first"]
-    first = [document("a.txt", "of the first"), document("b.txt", "of both", 1)]
-    assert write(folder, first, "first").counts == {"unchanged": 2}
-    assert len(files(folder)) == 3

@@ -223,14 +223,14 @@ def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     for number, order in enumerate((1, -1)):
         base = read_graphrag(write(tmp_path / "o", {name: rows[::order] for name, rows in made.items()}), MOST)
         for folder in (tmp_path / "first", tmp_path / f"{number}"):
-            write_documents(folder, base, MOST)
+            write_documents(folder, base.documents, MOST)
             found.append(sorted((one.name, one.read_text()) for one in folder.iterdir()))
         found.append(base.answers)
     assert found[0] == found[1] == found[3] == found[4]
     assert found[2] == found[5]
     made["documents"][-1] |= {"id": "new", "text": "Edited."}
     base = read_graphrag(write(tmp_path / "o", made), MOST)
-    assert write_documents(tmp_path / "first", base, MOST).counts["changed"] == 1
+    assert write_documents(tmp_path / "first", base.documents, MOST).counts["changed"] == 1
     assert len([*(tmp_path / "first").iterdir()]) == 6
 
 

@@ -355,7 +355,7 @@ def test_the_order_of_rows_of_chunks_changes_nothing(tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(json.dumps({kind: rows[::order] for kind, rows in graph.items()}))
         base = read_table(tmp_path / "a.json", SIGNED)[0]
         assert base is not None
-        write_documents(tmp_path / "out", base, 1000)
+        write_documents(tmp_path / "out", base.documents, 1000)
         files = {one.name: one.read_text() for one in (tmp_path / "out").iterdir()}
         found.append((base.answers, set(base.documents()), files))
     assert found[0] == found[1]
