@@ -17,11 +17,12 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, source_warning, unread_warning
+from lightrag_dagster.pipeline.passes import misnamed_passes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge, judge_pass
+from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, accepted, failed_share, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MAX_LOST_WORDS = 0.02
@@ -104,7 +105,10 @@ def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
     counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
     counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
     read = {name: one for name, one in tables.current_versions(source, passes).items() if "@" in name}
-    return warned(filter(None, (one.reason for one in judged.values())), counted | +lost_rows(source, read))
+    record, lines = accepted(lightrag.home, source), [one.reason for one in judged.values()]
+    if record and record.passes.keys() - passes:
+        lines += misnamed_passes(Situation.looking(lightrag.settings), source)
+    return warned(filter(None, lines), counted | +lost_rows(source, read))
 
 
 def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:

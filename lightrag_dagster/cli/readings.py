@@ -43,8 +43,7 @@ def check_readings(console: Console) -> None:
         )
         return
     try:
-        situation = Situation.looking(settings)
-        warnings = [*pass_warnings(situation.recipes, situation.sources)]
+        warnings = [*pass_warnings(Situation.looking(settings))]
     except SourceError as error:  # as where schemas are checked without the sources
         warnings = [str(error)]
     for line in warnings:

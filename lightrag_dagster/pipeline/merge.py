@@ -90,7 +90,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         inputs, decided = next_inputs(situation, backfill=backfill), situation.decided
         remove_gone_sources(home, before.difference(inputs.sources))
         for source in inputs.sources:
-            remove_gone_passes(home, source, recipes.pass_names(source))
+            remove_gone_passes(home, source, situation.pass_names(source))
         last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)

@@ -1,15 +1,15 @@
 """States of passes: what is to be said of those of a source."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.pipeline.again import failed_for_now
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.settings.unknown import nearest
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted
@@ -27,9 +27,10 @@ class PassStates(NamedTuple):
     passing: bool = False
 
 
-def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
+def pass_states(tables: SourceTables, source: str, situation: Situation) -> PassStates:
     """Return what is to be said of the passes of a source."""
-    rejected, others, accept, passing = [], [], False, False
+    recipes, record = situation.recipes, situation.accepted.get(source)
+    rejected, others, accept, passing = misnamed_passes(situation, source), [], False, False
     to_read = {one.name for one in recipes.passes_to_read(source)}
     for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
@@ -46,6 +47,12 @@ def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Acc
     return PassStates(rejected, others, accept, passing)
 
 
+def misnamed_passes(situation: Situation, source: str) -> list[str]:
+    """Return a line for each pass that does not read a source, and whose facts of it stay."""
+    kept = situation.pass_names(source)[len(situation.recipes.pass_names(source)) :]
+    return [f"{_names_no_source(situation, name)}; its last accepted facts of {source} stay" for name in kept]
+
+
 def _kept(tables: SourceTables, source: str, name: str, record: Accepted) -> str:
     """Say what stays of the accepted facts of a pass: those of chunks that are still there."""
     facts = tables.read(of_pass("facts", name), source, record.passes[name]["facts"], ["chunk_id"])["chunk_id"]
@@ -55,10 +62,17 @@ def _kept(tables: SourceTables, source: str, name: str, record: Accepted) -> str
     return f"its last accepted facts stay{without}"
 
 
-def pass_warnings(recipes: Recipes, sources: Collection[str]) -> Iterator[str]:
+def pass_warnings(situation: Situation) -> Iterator[str]:
     """Yield a line for passes that read nothing: without a model, or of sources that are not there."""
+    recipes = situation.recipes
     if recipes.passes and recipes.settings.llm.of("extract").provider == "offline":
         yield f"pass {', '.join(recipes.passes)} reads nothing: `llm.provider` is offline, and a pass needs a model"
-    for one in recipes.passes.values():
-        if gone := sorted(set(one.sources) - {composed(name) for name in sources}):
-            yield f"pass {one.name} names {', '.join(gone)} in `sources`, and there is no such source"
+    yield from (_names_no_source(situation, name) for name in situation.misnaming)
+
+
+def _names_no_source(situation: Situation, name: str) -> str:
+    """Say which sources of a pass are not there, and which one the first may be."""
+    gone = situation.misnaming[name]
+    near = nearest(gone[0], situation.sources)
+    meant = f" (did you mean {near}?)" if near else ""
+    return f"pass {name} names {', '.join(gone)} in `sources`, and there is no such source{meant}"

@@ -193,7 +193,7 @@ def pending(situation: Situation) -> Pending:
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
-    warnings += [*pass_warnings(situation.recipes, situation.sources), *scope_warnings(situation)]
+    warnings += [*pass_warnings(situation), *scope_warnings(situation)]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -281,9 +281,9 @@ def source_state(
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
-    passes, backfill = pass_states(tables, name, recipes, record), None
+    passes, backfill = pass_states(tables, name, situation), None
     if tables.has_candidate(name):
-        made, of_passes = judge(candidate, name, *bounds), pass_states(candidate, name, recipes, record).rejected
+        made, of_passes = judge(candidate, name, *bounds), pass_states(candidate, name, situation).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
         still = "no process works at it, which was stopped or is between two steps in Dagster"
         backfill = next(iter(rejected), None) or stopped or still

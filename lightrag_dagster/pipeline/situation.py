@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self, TypeVar
 
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.core.text.composed import stored_name
+from lightrag_dagster.core.text.composed import composed, stored_name
 from lightrag_dagster.curation.rules import CURATION, InForce, in_force
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.fact_schemas import FACTS
@@ -107,8 +108,24 @@ class Situation:
         return _given(self._accepted)
 
     def merged(self, source: str) -> dict[str, str]:
-        """Return the accepted versions of a source that a merge reads, with those of today's passes."""
-        return self.accepted[source].merged(self.recipes.pass_names(source))
+        """Return the accepted versions of a source that a merge reads, with those of passes."""
+        return self.accepted[source].merged(self.pass_names(source))
+
+    def pass_names(self, source: str) -> list[str]:
+        """Return the names of the passes of a source, and of those whose accepted facts of it stay.
+
+        A schema that names a source which is not there may be misspelt: it takes its facts from no source.
+        """
+        todays, record = self.recipes.pass_names(source), self.accepted.get(source)
+        kept = self.misnaming.keys() & record.passes.keys() - {*todays} if record else ()
+        return [*todays, *sorted(kept)]
+
+    @cached_property
+    def misnaming(self) -> Mapping[str, list[str]]:
+        """The passes that name sources which are not there, with these names; raises as `absent`."""
+        there = {composed(name) for name in (*self.sources, *self.absent)}
+        unknown = {name: sorted({*one.sources} - there) for name, one in self.recipes.passes.items()}
+        return {name: names for name, names in unknown.items() if names}
 
     @property
     def decided(self) -> InForce:

@@ -172,7 +172,7 @@ def _shown(source: Source, planning: Planning, display: Display | None) -> tuple
 def _of_settings(now: Situation, *, asks: bool) -> list[str]:
     """Return lines on the models and passes that are set."""
     models = [*withdrawal_warnings(now.settings.llm), *access_warnings(now.settings)]
-    return [*models, *_uncached(now.recipes, asks), *pass_warnings(now.recipes, now.sources)]
+    return [*models, *_uncached(now.recipes, asks), *pass_warnings(now)]
 
 
 def _uncached(today: Recipes, asks: bool) -> list[str]:

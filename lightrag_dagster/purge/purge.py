@@ -184,7 +184,7 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
         reason = f"the tables of {source} still hold {held[0]}" if held else None
         if not judge(tables, source, *bounds).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
-        remove_gone_passes(home, source, names := situation.recipes.pass_names(source))
+        remove_gone_passes(home, source, names := situation.pass_names(source))
         for name in names:
             judged, kept = judge_pass(tables, source, name, bounds), record and record.passes.get(name)
             if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):

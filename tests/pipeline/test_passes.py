@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.assets.checks import SOURCE_CHECKS
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
@@ -138,6 +140,19 @@ def test_a_pass_that_leaves_a_source_out_is_removed_from_it_alone(
 ) -> None:
     write_source(reading, "others", {"office.txt": OFFICE})
     build(reading)
+    before = facts(reading)
+    write_schemas(tmp_path / "readings", works=WORKS + "sources: [othres]\n", events=EVENTS)
+    misspelt = build(reading)
+    gone = "pass works names othres in `sources`, and there is no such source (did you mean others?)"
+    said = {source: [f"{gone}; its last accepted facts of {source} stay"] for source in ("notes", "others")}
+    states = pending(Situation.looking(reading)).sources
+    assert {source: state.passes.rejected for source, state in states.items()} == said
+    assert (misspelt.published, facts(reading)) == (None, before)
+    judged = next(one for one in SOURCE_CHECKS if one.name == "passes_accepted").judge(
+        LightRAG(reading), "notes", False
+    )
+    assert "facts of notes stay" in str(judged.description)
+
     write_schemas(tmp_path / "readings", works=WORKS + "sources: [others]\n", events=EVENTS)
     loopback.requests.clear()
     build(reading)
@@ -277,4 +292,4 @@ def test_without_a_model_what_passes_have_read_stays_and_a_line_says_so(reading:
 def test_a_source_that_a_schema_alone_knows_is_told(reading: Settings, tmp_path: Path) -> None:
     with_passes(reading, tmp_path / "readings", works=f"{WORKS}sources: [notse]\n", events=EVENTS)
     warnings = pending(Situation.looking(reading)).warnings
-    assert "pass works names notse in `sources`, and there is no such source" in warnings
+    assert "pass works names notse in `sources`, and there is no such source (did you mean notes?)" in warnings
