@@ -5,7 +5,7 @@ Both are made alike: rows of unchanged chunks are kept, and the model is asked w
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.stages.facts.facts import FactReader
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.duckdb import in_memory, view_files
+from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -203,6 +204,8 @@ async def _extract_shard(
     before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, reading.table, shard)]
     kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=read)
     extractor = todays_extractor(model, step.recipes, conversations, reading)
+    if not step.settings.llm.by_batch and step.settings.documents.max_failed_share < 1:
+        extractor = replace(extractor, is_new=partial(_is_new, step, reading.table, extractor.recipe))
     made = await extract(step.source, left, extractor, known=kept.num_rows)
     if model.awaited:
         return None
@@ -227,6 +230,13 @@ def _extract_in_worker(
         return made, model.usage
 
     return run_sync(ask())
+
+
+def _is_new(step: IngestionStep, table: str, recipe: str) -> bool:
+    """Say whether no source has a usable answer of a recipe."""
+    home = step.tables.home
+    found = (SourceTables(home).current(table, source) for source in {step.source, *accepted_sources(home)})
+    return not any(one and one.count("recipe", recipe) > one.count("status", "failed") for one in found)
 
 
 def todays_extractor(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline import recipes as recipe_module
@@ -188,6 +189,27 @@ def test_retrying_buys_one_more_answer_where_no_stored_one_is_of_use(settings: S
     shutil.copy(settings.home / "responses.sqlite", clean.home)
     assert (ingest(clean), asked(loopback)) == (["notes"], 0)
     assert SourceTables(Home(clean.home)).require("extractions", "notes").version == good
+
+
+@pytest.mark.long
+def test_a_model_of_which_no_answer_is_of_use_is_asked_about_the_first_chunks_and_no_more(
+    settings: Settings, loopback: Loopback
+) -> None:
+    """What was paid is not bought again; a source is asked about whole where the recipe is known to work elsewhere."""
+    many = {f"{number:02}.txt": f"Station {number} is closed." for number in range(24)}
+    write_source(settings, "notes", many)
+    loopback.chat = lambda body: "Your request cannot be answered."
+    for questions in (40, 0):
+        with pytest.raises(ProviderAccessError, match="none of the first 20 chunks of source 'notes' has a usable"):
+            ingest(settings)
+        assert asked(loopback) == questions
+    assert not ingest_all(settings.changed(documents={"max_failed_share": 1.0}), "notes").failed_documents
+    assert asked(loopback) == 8
+    loopback.chat = offline_answer
+    assert (ingest(settings.retrying_failed()), asked(loopback)) == (["notes"], 24)
+    loopback.chat = lambda body: "Your request cannot be answered."
+    write_source(settings, "others", {name: f"Again: {text}" for name, text in many.items()})
+    assert (ingest(settings), asked(loopback)) == (["others"], 48)
 
 
 def test_by_batch_no_stored_answer_is_passed_over(settings: Settings, loopback: Loopback) -> None:

@@ -60,6 +60,7 @@ class Extractor:
     that has no more rows for twice the tokens, is kept so at once, and no round follows it. A model made of rules,
     `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts. `is_stored`
     tells whether an answer was bought before; with `retries`, one more is bought where none of those is of use.
+    `is_new` tells whether no usable answer of the recipe is known, so that its first ones decide about the rest.
     """
 
     model: ChatModel
@@ -72,6 +73,7 @@ class Extractor:
     by_rules: bool = False
     is_stored: Callable[[ChatRequest], bool] = lambda request: False
     retries: bool = False
+    is_new: Callable[[], bool] = lambda: False
 
     @cached_property
     def echoes(self) -> Echoes | None:

@@ -8,10 +8,14 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.core.identity import digest, extraction_key
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.conversation import Conversation, Extractor
 from lightrag_dagster.stages.prompts import Prompts
+
+USELESS_AFTER = 20
+"""The chunks that a new recipe fails on for good, before any other, until it is asked about no more of them."""
 
 __all__ = ["Extractor", "extract", "extraction_recipe"]
 
@@ -40,16 +44,18 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
         known: Further chunks of the source that need no question; they only count in the progress.
 
     Raises:
-        ProviderAccessError: no request can succeed; the responses that arrived are in the response store.
+        ProviderAccessError: no request can succeed, or none of the first answers can be used; the responses that
+            arrived are in the response store.
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
     languages = chunks["language"] if "language" in chunks.column_names else None
     rows, total = list[dict[str, object]](), known + len(rows_by_chunk)
-    queue = iter(rows_by_chunk.items())
+    queue, failed_for_good = iter(rows_by_chunk.items()), 0
 
     async def work() -> None:
+        nonlocal failed_for_good
         for chunk_id, row in queue:
             language = languages[row].as_py() if languages else None
             conversation = Conversation(extractor, language, contents[row].as_py())
@@ -63,6 +69,9 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
                 "recipe": extractor.recipe,
             }
             rows.append(labels | conversation.outcome(failure))
+            failed_for_good += isinstance(failure, PermanentProviderError) and not conversation.answered
+            if len(rows) == failed_for_good == USELESS_AFTER and extractor.is_new():
+                raise _useless(source, extractor, failure)
             progress.report("extractions", known + len(rows), total)
             # Stored responses never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
@@ -70,6 +79,15 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     progress.report("extractions", known, total)
     await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
     return pa.Table.from_pylist(rows, schema=EXTRACTIONS).sort_by("chunk_id")
+
+
+def _useless(source: str, extractor: Extractor, last: Exception | None) -> ProviderAccessError:
+    return ProviderAccessError(
+        f"none of the first {USELESS_AFTER} chunks of source {source!r} has a usable answer of "
+        f"{extractor.model.identity}, so that it is asked no more: {last}. `lightrag-dagster try` shows what others "
+        "answer about documents that are published, `run --retry-failed` asks this model again, and "
+        "documents.max_failed_share: 1 asks about all"
+    )
 
 
 def _distinct(chunks: pa.Table) -> dict[str, int]:

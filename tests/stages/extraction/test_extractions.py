@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,28 @@ def test_an_answer_whose_rows_are_all_rejected_fails_for_good_and_says_why() -> 
         "the answer of scripted holds no row that can be used (entity with 2 of 4 fields), twice; "
         "change the prompts or the model"
     )
+
+
+@pytest.mark.parametrize(
+    ("usable", "is_new", "asked"),
+    [
+        pytest.param([], True, 20, id="never"),
+        pytest.param([], False, 30, id="known to work"),
+        pytest.param([19], True, 30, id="the last of the first"),
+        pytest.param([20], True, 20, id="too late"),
+    ],
+)
+def test_a_new_recipe_without_a_usable_answer_is_asked_about_no_more_chunks(
+    usable: list[int], is_new: bool, asked: int
+) -> None:
+    """A chunk of which nothing is said has a usable answer."""
+    at = {f"Text {number}.": number for number in range(30)}
+    model = ScriptedChatModel(lambda request: DONE if at[asked_for(request)] in usable else "I cannot.")
+    extractor = Extractor(model, PROMPTS, ExtractionSettings(gleaning=0), "f1", len, is_new=lambda: is_new)
+    error = "^none of the first 20 chunks of source 's' has a usable answer of scripted, so .*, twice; .* `run --retry-"
+    with nullcontext() if asked == 30 else pytest.raises(ProviderAccessError, match=error):
+        asyncio.run(extract("s", chunks(*at), extractor))
+    assert len({*map(asked_for, model.requests)}) == asked
 
 
 def test_a_gleaning_answer_whose_rows_are_all_rejected_is_asked_for_once_more() -> None:
