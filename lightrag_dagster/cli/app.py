@@ -139,12 +139,15 @@ def run(
 def plan(
     source: Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
+    retry_failed: Annotated[bool, typer.Option(help="Plan `run --retry-failed` instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the work and the cost of a `run`; no model is asked."""
+    if backfill and retry_failed:
+        raise typer.BadParameter("`backfill` asks about outdated rows alone; leave it out", param_hint="--retry-failed")
     from lightrag_dagster.cli.plan import show_plan
 
-    show_plan(console(), source or [], backfill=backfill, as_json=as_json)
+    show_plan(console(), source or [], backfill=backfill, retry_failed=retry_failed, as_json=as_json)
 
 
 @app.command()

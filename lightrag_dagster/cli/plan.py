@@ -24,10 +24,10 @@ from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
 
 
-def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
+def show_plan(console: Console, names: Sequence[str], *, backfill: bool, retry_failed: bool, as_json: bool) -> None:
     """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
     refresh_upstream(configured := load_settings())
-    with as_todays(configured) as (settings, lost):
+    with as_todays(configured.retrying_failed() if retry_failed else configured) as (settings, lost):
         _show(console, settings, names, lost, backfill=backfill, as_json=as_json)
 
 
@@ -69,7 +69,8 @@ def print_plan(console: Console, plan: Plan) -> None:
             console.print(watermark_line(one.source, one.watermark))
     failed = sum(one.chunks_failed + sum(of.chunks_failed for of in one.passes.values()) for one in plan.sources)
     if failed:
-        console.print(f"Failed for good, not in the price: {number(failed)}; `run --retry-failed` asks again.")
+        again = "`run --retry-failed` asks again, at the price in `plan --retry-failed`"
+        console.print(f"Failed for good, not in the price: {number(failed)}; {again}.")
     columns = ("", "calls", "input tokens", "output tokens", "real time", "by batch")
     print_table(console, columns, _cost_rows(plan), wrap={""}, bold_last=True)
     if plan.total.high > plan.total.low:

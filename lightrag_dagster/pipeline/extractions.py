@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
-from lightrag_dagster.core.protocols import ExtractionModel, OpenModel, Usage
+from lightrag_dagster.core.protocols import ExtractionModel, FreeModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
@@ -204,7 +204,8 @@ async def _extract_shard(
     before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, reading.table, shard)]
     kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=read)
     extractor = todays_extractor(model, step.recipes, conversations, reading)
-    if not step.settings.llm.by_batch and step.settings.documents.max_failed_share < 1:
+    asks_one_by_one = not (step.settings.llm.by_batch or isinstance(model, FreeModel))
+    if asks_one_by_one and step.settings.documents.max_failed_share < 1:
         extractor = replace(extractor, is_new=partial(_is_new, step, reading.table, extractor.recipe))
     made = await extract(step.source, left, extractor, known=kept.num_rows)
     if model.awaited:

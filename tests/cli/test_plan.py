@@ -65,5 +65,5 @@ def test_a_plan_says_how_chunks_that_failed_are_asked_about_again(capfd: pytest.
     for failed, said in ((0, False), (2, True)):
         sources = [SourcePlan("notes", chunks_failed=failed, passes={"works": PassPlan(chunks_failed=failed)})]
         print_plan(console(), Plan(sources, history=False, unknown_prices=[], steps={}))
-        shown = "Failed for good, not in the price: 4; `run --retry-failed` asks again.\n"
+        shown = "Failed for good, not in the price: 4; `run --retry-failed` asks again, at the price in `plan "
         assert (shown in capfd.readouterr().out) == said

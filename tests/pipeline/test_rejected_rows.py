@@ -15,6 +15,7 @@ from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.plan.estimates import NOTHING, Estimate
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -177,6 +178,7 @@ def test_retrying_buys_one_more_answer_where_no_stored_one_is_of_use(settings: S
     assert ingest_all(settings, "notes").accepted
     assert asked(loopback) == 3
     retrying = settings.retrying_failed()
+    assert [make_plan(one).steps["extraction"].calls for one in (settings, retrying)] == [NOTHING, Estimate.exactly(1)]
     assert (ingest(retrying), asked(loopback)) == (["notes"], 1)
     loopback.chat = offline_answer
     assert ingest(settings) == []
