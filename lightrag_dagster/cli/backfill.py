@@ -6,11 +6,13 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli.gold import print_compared
+from lightrag_dagster.cli.losses import print_few
 from lightrag_dagster.cli.plan import gate_line, print_plan
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -54,7 +56,7 @@ def run_backfill(
     plan.gate = gate_line(settings, plan)
     print_plan(told, plan)
     if not (names or everything or knowledge_base):
-        outdated = ", ".join(sources + states.outdated)
+        outdated = some_of(sources + states.outdated)
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
@@ -99,8 +101,7 @@ def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str])
 def _tell_nothing_outdated(console: Console, states: Pending) -> int:
     """Say that nothing is outdated, or which sources cannot be judged; return the exit code, 1 for these."""
     problems = [f"{name} cannot be ingested: {one.problem}" for name, one in states.sources.items() if one.problem]
-    for line in problems or ["Everything was made with the current prompts, models and settings."]:
-        console.print(line)
+    print_few(console, problems or ["Everything was made with the current prompts, models and settings."])
     return int(bool(problems))
 
 

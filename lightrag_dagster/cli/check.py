@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from rich import filesize
 from rich.console import Console
 
+from lightrag_dagster.cli.losses import print_few
 from lightrag_dagster.cli.status import damage_of, only_asks, taken_over
-from lightrag_dagster.core.text.counted import lasting
+from lightrag_dagster.core.text.counted import lasting, some_of
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError, cause_of
 from lightrag_dagster.orchestration.daemon import silent_daemon
@@ -61,8 +62,7 @@ def check_status(console: Console, max_age: float | None) -> int:
         lines += watch.old(max_age)
     if problem := silent_daemon(settings, watch.looks.get(DAEMON, NEVER).good_at, watch.now):
         lines.append(problem)
-    for line in lines:
-        console.print(line)
+    print_few(console, lines)
     return 1 if lines else 0
 
 
@@ -110,7 +110,7 @@ class _Watch:
             by_cause.setdefault(cause_of(self.looks[name].error or ""), []).append(name)
         for names in by_cause.values():
             last = max((self.looks[name] for name in names), key=lambda look: look.failed_at or 0.0)
-            named = ", ".join(_PLACES.get(name, name) for name in names)
+            named = some_of([_PLACES.get(name, name) for name in names])
             waits = "waits" if len(names) == 1 else "wait"
             yield f"{named} {waits}, since the last run failed {self._ago(last.failed_at)}: {last.error}"
 

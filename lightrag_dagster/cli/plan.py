@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from lightrag_dagster.cli.losses import print_warnings
+from lightrag_dagster.cli.losses import print_few, print_warnings
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.fact_schemas import of_pass
@@ -53,7 +54,7 @@ def _show(
         for name, of in one.passes.items()
         if of.outdated
     ]
-    if what := ", ".join(rows + ([] if knowledge_base else outdated(Situation.looking(settings)).names)):
+    if what := some_of(rows + ([] if knowledge_base else outdated(Situation.looking(settings)).names)):
         console.print(f"{what[0].upper()}{what[1:]} are outdated and stay; `plan --backfill` shows their price.")
 
 
@@ -82,9 +83,7 @@ def print_plan(console: Console, plan: Plan) -> None:
     if models := ", ".join(filter(None, plan.unknown_prices)):  # a model without a name has a warning of its own
         console.print(f"The price of {models} is not known and counts as nothing: set llm.prices or embedding.prices.")
     print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
-    for one in plan.sources:
-        if one.problem:
-            console.print(f"{one.source} would be withheld: {one.problem}")
+    print_few(console, (f"{one.source} would be withheld: {one.problem}" for one in plan.sources if one.problem))
     if plan.gate:
         console.print(plan.gate)
 

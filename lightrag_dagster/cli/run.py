@@ -10,11 +10,12 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.losses import print_losses, print_warnings
+from lightrag_dagster.cli.losses import print_few, print_losses, print_warnings
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.progress import Display
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import LightRAGError, may_pass
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
@@ -128,16 +129,13 @@ def tell_outcome(console: Console, outcome: Outcome, as_json: bool, said: Sequen
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the outcome for people."""
-    for damage in outcome.damaged:
-        console.print(f"damaged, and built again: {damage}")
-    for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
-        console.print(f"{source} is withheld", style="red", end="")
-        console.print(f": {reason}")
+    print_few(console, (f"damaged, and built again: {damage}" for damage in outcome.damaged))
+    withheld = chain(outcome.failed.items(), outcome.rejected.items())
+    print_few(console, (f"{source} is withheld: {reason}" for source, reason in withheld), "red")
     if outcome.waiting:
-        console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
+        console.print(f"Waiting for batches: {some_of(outcome.waiting)}.")
         console.print("`batch` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
-    for note in chain.from_iterable(outcome.notes.values()):
-        console.print(note)
+    print_few(console, chain.from_iterable(outcome.notes.values()))
     if outcome.published is not None:
         done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
         console.print(done.format(outcome.published.snapshot_id))
@@ -146,14 +144,13 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
-        withheld = outcome.failed or outcome.rejected or outcome.waiting
+        lacks = outcome.failed or outcome.rejected or outcome.waiting
         unchanged = "Nothing else changed" if outcome.notes.get("scopes") else "Nothing changed"
-        what = "Withheld sources are not published" if withheld else unchanged
+        what = "Withheld sources are not published" if lacks else unchanged
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
-    for line in outcome.tidied:
-        console.print(f"{line}.")
+    print_few(console, (f"{line}." for line in outcome.tidied))
     if outcome.unreleased and outcome.manifest is not None:
         waits = f"until `lightrag-dagster release` publishes {outcome.unreleased}"
         console.print(f"{outcome.manifest.snapshot_id} is held: readers open it {waits}.")
@@ -162,7 +159,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
-            f"Outdated (made by other prompts, models or settings), kept: {', '.join(rows + outcome.outdated_parts)}"
+            f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + outcome.outdated_parts)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
     _print_cost(console, outcome)

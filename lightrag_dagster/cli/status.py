@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.losses import print_losses
+from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import counted
@@ -86,8 +86,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     for name, said in _scopes(states, settings).items():
         console.print(f"scope {name}: {said}")
     _print_problems(console, states)
-    for line in damage_of(home):
-        console.print(line)
+    print_few(console, damage_of(home))
     warnings = [*states.warnings, *access_warnings(settings)]
     print_losses(console, states.losses, warnings, states.unreleased, states.unpublished)
 
@@ -214,11 +213,9 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
 
 
 def _print_problems(console: Console, states: Pending) -> None:
-    for name, state in states.sources.items():
-        if state.withheld:
-            console.print(f"{name} is withheld: {state.withheld}")
-        if state.unfinished_backfill:
-            console.print(state.unfinished_backfill)
+    sources = states.sources.items()
+    print_few(console, (f"{name} is withheld: {state.withheld}" for name, state in sources if state.withheld))
+    print_few(console, (state.unfinished_backfill for _, state in sources if state.unfinished_backfill))
     if states.outdated:
         console.print(f"Outdated in the knowledge base: {' and '.join(states.outdated)}.")
     if states.outdated or any(state.outdated for state in states.sources.values()):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.core.text.counted import counted, some_of
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.unread import unread_lines
@@ -34,7 +34,7 @@ class Loss:
     def __str__(self) -> str:
         """Return a line such as `documents: 1 failed, 2 skipped of 35 (incidents)`."""
         counts = ", ".join(f"{rows:,} {what}" for what, rows in self.counts.items() if rows)
-        return f"{self.of}: {counts} of {self.total:,} ({', '.join(self.sources)})"
+        return f"{self.of}: {counts} of {self.total:,} ({some_of(self.sources)})"
 
 
 def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss]:

@@ -184,9 +184,11 @@ def report(
 
 
 def first_reasons(made: Sequence[ShardResult]) -> list[str]:
-    """Return the first failures of all shards, as `path: error`."""
-    reasons = heapq.nsmallest(REASONS, (reason for one in made for reason in one.reasons))
-    return [f"{path}: {error}" for path, error in reasons]
+    """Return the first failures of all shards, as `path: error`, paths of the same error together."""
+    reasons = dict[str, list[str]]()
+    for path, error in heapq.nsmallest(REASONS, (reason for one in made for reason in one.reasons)):
+        reasons.setdefault(error, []).append(path)
+    return [f"{', '.join(paths)}: {error}" for error, paths in reasons.items()]
 
 
 def failures(rows: pa.Table, key: str, places: pa.Table | None = None) -> list[tuple[str, str]]:

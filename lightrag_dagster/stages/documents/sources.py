@@ -7,6 +7,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from lightrag_dagster.core.text.composed import composed, stored_name
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError, one_line
@@ -94,7 +95,7 @@ def chosen_sources(settings: Settings, names: Sequence[str], found: Mapping[str,
     places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, known_methods)
     for where, named, known in places:
         if unknown := sorted(set(named) - known):
-            raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")
+            raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {some_of([*found]) or 'none'}")
     if not found:
         raise SourceError(f"{settings.sources} holds no source; make a folder in it for each source, with documents")
     return [source for name, source in found.items() if not names or name in names]
