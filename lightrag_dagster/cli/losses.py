@@ -47,11 +47,9 @@ def print_few(console: Console, lines: Iterable[str], style: str | None = None) 
 def _few(lines: Iterable[str]) -> Iterator[str]:
     kinds = list[list[str]]()
     for line in lines:
-        kind = next((one for one in kinds if _are_alike(one[0], line)), None)
-        if kind is None:
-            kinds.append([line])
-        else:
-            kind.append(line)
+        kind = next((one for one in kinds if _are_alike(one[0], line)), [])
+        kinds += [] if kind else [kind]
+        kind.append(line)
     for found in kinds:
         yield from found if len(found) < _MANY else found[:2]
         if len(found) >= _MANY:

@@ -25,7 +25,9 @@ from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
 
 
-def show_plan(console: Console, names: Sequence[str], *, backfill: bool, retry_failed: bool, as_json: bool) -> None:
+def show_plan(
+    console: Console, names: Sequence[str], *, backfill: bool, as_json: bool, retry_failed: bool = False
+) -> None:
     """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
     refresh_upstream(configured := load_settings())
     with as_todays(configured.retrying_failed() if retry_failed else configured) as (settings, lost):

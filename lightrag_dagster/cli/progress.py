@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -11,6 +12,10 @@ from lightrag_dagster.core import progress
 _TITLE_WIDTH = 32
 """Characters that the name of a run and its step have at least, so that bars of most lines are in one column."""
 
+_FIRST_STEPS = 40
+_SECONDS = 10.0
+"""Without a terminal each of the first steps has a line when it is done; of later ones, and of waits, one in a time."""
+
 
 class TerminalDisplay:
     """The lines of Dagster's steps on a terminal, each with a bar while the step counts."""
@@ -19,6 +24,7 @@ class TerminalDisplay:
         self._bars = bars
         self._step: TaskID | None = None
         self._prefix = self._title = ""
+        self.steps, self._noted, self._printed = 0, -_SECONDS, 0.0
 
     def run(self, name: str) -> None:
         """Begin the steps of a run."""
@@ -41,9 +47,11 @@ class TerminalDisplay:
         self._bars.update(self._step, description=self._title, total=total, completed=total)
         self._bars.stop_task(self._step)
         self._bars.remove_task(self._step)
-        if self._bars.console.is_terminal or not self._bars.console.stderr:  # else a scheduler logs it as an error
-            self._bars.console.print(self._bars.make_tasks_table([task]))
-        self._step = None
+        console, self._step, self.steps = self._bars.console, None, self.steps + 1
+        is_told = console.is_terminal or self.steps <= _FIRST_STEPS or monotonic() - self._printed >= _SECONDS
+        if is_told and (console.is_terminal or not console.stderr):  # else a scheduler logs it as an error
+            self._printed = monotonic()
+            console.print(self._bars.make_tasks_table([task]))
 
     def count(self, stage: str, done: int, total: int) -> None:
         """Show the progress of the running step."""
@@ -56,8 +64,11 @@ class TerminalDisplay:
             return
         title = f"{self._title}: {text}" if text else self._title
         self._bars.update(self._step, description=title)
-        if text and not self._bars.console.is_terminal:  # Bars are only drawn in a terminal.
-            self._bars.console.print(title, markup=False, highlight=False, soft_wrap=True)
+        if text and not self._bars.console.is_terminal and monotonic() - self._noted >= _SECONDS:
+            self._noted = monotonic()  # bars are only drawn in a terminal
+            (task,) = self._bars.tasks
+            done = f" ({task.completed:,.0f} of {task.total:,.0f} done)" if task.total else ""
+            self._bars.console.print(f"{title}{done}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -78,6 +89,8 @@ def display(console: Console) -> Iterator[TerminalDisplay]:
     finally:
         if bars.live.is_started:
             bars.live.stop()  # `Progress.stop` prints an empty line too
+        if shown.steps > _FIRST_STEPS and not (console.is_terminal or console.stderr):
+            console.print(f"{shown.steps:,} steps are done")
 
 
 @contextmanager

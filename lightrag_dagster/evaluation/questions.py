@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.settings.unknown import unknown_name
 from lightrag_dagster.settings.yaml_files import load_yaml
 
 
@@ -56,7 +57,9 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "top level"
-        raise SettingsError(f"question file {path}, {where}: {first['msg']}") from error
+        said = first["msg"]
+        unknown = unknown_name(FiledQuestion, first["loc"]) if first["type"] == "extra_forbidden" else None
+        raise SettingsError(f"question file {path}, {unknown or f'{where}: {said}'}") from error
     asked = Counter(one.question for one in with_gold(questions))
     if twice := next((one for one, times in asked.items() if times > 1), None):
         raise SettingsError(f"question file {path} names what {twice!r} should find twice; leave one out")

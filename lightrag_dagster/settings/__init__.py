@@ -40,8 +40,8 @@ from lightrag_dagster.settings.sections import (
     TermsMode,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
-from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_setting
-from lightrag_dagster.settings.yaml_files import read_settings, yaml_mistake
+from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_name
+from lightrag_dagster.settings.yaml_files import lines_of, read_settings, yaml_mistake
 
 __all__ = [
     "CacheSettings",
@@ -321,8 +321,10 @@ def load_settings(**overrides: object) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
-        places = f"{chosen.by}, {file}" if chosen.by else file
-        mistake = _first_mistake(error)
+        mistake, place = _first_mistake(error), error.errors()[0]["loc"]
+        lines = lines_of(file.read_text(encoding="utf-8"), place) if file.is_file() else []
+        named = f"{file}, line {lines[-1]}," if lines and len(lines) == len(place) else f"{file}"
+        places = f"{chosen.by}, {named}" if chosen.by else named
         see = " See" if mistake.endswith("?") else "; see"
         raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
@@ -336,7 +338,7 @@ def load_settings(**overrides: object) -> Settings:
 def _first_mistake(error: ValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "extra_forbidden":
-        return unknown_setting(Settings, first["loc"])
+        return f"setting {unknown_name(Settings, first['loc'])}"
     name = ".".join(str(part) for part in first["loc"] if part != "[key]") or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
     said = empty if first["input"] is None else first["msg"].removeprefix("Value error, ")

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import get_args
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from lightrag_dagster.errors import SettingsError
 
@@ -18,21 +19,26 @@ _ALIKE = 0.8
 """The similarity from which a name is a misspelt setting; those of LightRAG itself and of Kubernetes are less alike."""
 
 
-def unknown_setting(settings: type[BaseModel], place: Sequence[int | str]) -> str:
-    """Return the message about a place in the settings that does not exist, with the nearest name of its section."""
-    section = settings
+def unknown_name(model: type[BaseModel], place: Sequence[int | str]) -> str:
+    """Return the message about a place in settings, or a schema, that does not exist, with the nearest name there."""
+    section = model
     for part in place[:-1]:  # keys and numbers between are those of a mapping or list of sections
-        field = section.model_fields.get(str(part))
+        field = _fields(section).get(str(part))
         section = next(_models(field.annotation), section) if field else section
-    near = nearest(str(place[-1]), section.model_fields)
+    near = nearest(str(place[-1]), _fields(section))
     meant = f"; did you mean {_dotted([*place[:-1], near])}?" if near else ""
-    return f"setting {_dotted(place)} does not exist{meant}"
+    return f"{_dotted(place)} does not exist{meant}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to another, one of the same letters before all; None if none is."""
     near = get_close_matches(name, known, 3)
     return next((one for one in near if sorted(one) == sorted(name)), near[0] if near else None)
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields by the names that files have."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _dotted(place: Sequence[int | str]) -> str:

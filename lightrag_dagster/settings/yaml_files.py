@@ -1,5 +1,6 @@
 """YAML that people write: mappings in which no key is written twice, since YAML would take the last one in silence."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,6 +37,22 @@ def yaml_mistake(error: yaml.YAMLError) -> str:
         return type(error).__name__
     mark = error.problem_mark
     return f"line {mark.line + 1}, column {mark.column + 1} of {mark.name}: {error.problem}"
+
+
+def lines_of(text: str, place: Iterable[int | str]) -> list[int]:
+    """Return the line of each key of a place, down to the first that a document lacks."""
+    node, lines = yaml.compose(text, yaml.SafeLoader), list[int]()
+    for part in map(str, place):
+        if isinstance(node, yaml.SequenceNode):
+            inside = {str(at): (one, one) for at, one in enumerate(node.value)}
+        else:
+            found = node.value if isinstance(node, yaml.MappingNode) else ()
+            inside = {key.value: (key, value) for key, value in found if isinstance(key, yaml.ScalarNode)}
+        if part not in inside:
+            break
+        key, node = inside[part]
+        lines.append(key.start_mark.line + 1)
+    return lines
 
 
 def read_settings(file: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from lightrag_dagster.cli.progress import TerminalDisplay, display
-from lightrag_dagster.core.progress import note
+from lightrag_dagster.core.progress import note, report
 
 WAITING = "waiting for 127.0.0.1:8000, attempt 2 of 9"
 
@@ -36,6 +36,24 @@ def test_without_a_terminal_the_note_has_a_line_of_its_own() -> None:
         shown.start("extractions")
         note(WAITING)
         assert out.getvalue() == f"notes extractions: {WAITING}\n"
+        report("extractions", 12, 1400)
+        for text in ("", WAITING) * 5:
+            note(text)
+        assert out.getvalue().count(WAITING) == 1, "a limit that is met at every question has no line of each"
+        shown._noted -= 60
+        note(WAITING)
+        assert out.getvalue().splitlines()[-1] == f"notes extractions: {WAITING} (12 of 1,400 done)"
         note("")
         shown.finish()
     assert WAITING not in out.getvalue().splitlines()[-1]
+
+
+def test_without_a_terminal_many_steps_have_few_lines_and_are_counted() -> None:
+    out = io.StringIO()
+    with display(Console(file=out, width=80)) as shown:
+        shown.run("notes")
+        for number in range(60):
+            shown.start(f"step {number}")
+            shown.finish()
+    lines = out.getvalue().splitlines()
+    assert (len(lines), lines[-1]) == (41, "60 steps are done")

@@ -42,7 +42,12 @@ def test_each_pass_is_shown_with_its_relations(
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        (SCHEMA.replace("single", "sngle"), "readings/staff.yaml, line 3: relations.led by.sngle: "),
+        (
+            SCHEMA.replace("single", "sngle"),
+            "line 3: relations.led by.sngle does not exist; did you mean relations.led by.single?",
+        ),
+        (SCHEMA.replace("from: company", "form: company"), "line 3: relations.led by.from: Field required"),
+        (f"sorces: [notes]\n{SCHEMA}", "readings/staff.yaml, line 1: sorces does not exist; did you mean sources?"),
         (SCHEMA.replace("to: person", "to: persn"), "names the type persn, which `types` lacks"),
         ("types: [a", "readings/staff.yaml is not valid YAML"),
     ],

@@ -49,7 +49,7 @@ def test_no_file_is_no_question() -> None:
     ("name", "text", "says"),
     [
         ("q.yaml", "- {question: '', documents: [a]}", "at least 1 character"),
-        ("q.yaml", "- {question: 'Who?', documents: [a], weight: 2}", "weight: Extra inputs"),
+        ("q.yaml", "- {question: 'Who?', document: [a]}", "0.document does not exist; did you mean 0.documents"),
         (
             "q.yaml",
             "- {question: 'Who?', documents: [a]}\n- {question: 'Who?', documents: [b]}",

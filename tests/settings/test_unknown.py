@@ -6,7 +6,7 @@ from lightrag_dagster.assets import alerts
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 
-SEE = "lightrag.yaml and LIGHTRAG_… variables"
+SEE = "lightrag.yaml, line 2, and LIGHTRAG_… variables"
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,18 @@ def test_the_nearest_setting_of_the_section_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("lightrag.yaml").write_text(written)
+    Path("lightrag.yaml").write_text(f"home: data\n{written}")
     with pytest.raises(SettingsError) as refused:
         load_settings()
     assert str(refused.value) == said
+
+
+def test_a_mistake_in_a_variable_has_no_line_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lightrag.yaml").write_text("llm: {}")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODLE", "gpt")
+    with pytest.raises(SettingsError, match=r"llm\.model\? See lightrag\.yaml and LIGHTRAG_"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

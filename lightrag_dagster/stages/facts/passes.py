@@ -16,7 +16,8 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.fact_schemas import OF_COLUMNS
-from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
+from lightrag_dagster.settings.unknown import unknown_name
+from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
 
 ValueKind = Literal["number", "date", "text", "yes/no"]
 
@@ -166,11 +167,13 @@ def _read(file: Path) -> Pass:
         one = Pass.model_validate({str(key): value for key, value in values.items()} | {"name": file.stem})
     except ValidationError as error:
         first = error.errors()[0]
-        place = [str(part) for part in first["loc"]]
-        said = first["msg"].removeprefix("Value error, ")
-        name = ".".join(place)
+        place, said = first["loc"], first["msg"].removeprefix("Value error, ")
+        name = ".".join(map(str, place))
         what = f"{name}: {said}" if name else said
-        raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}; correct it and run again") from error
+        if first["type"] == "extra_forbidden":
+            what = unknown_name(Pass, place)
+        step = "" if what.endswith("?") else "; correct it and run again"
+        raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}{step}") from error
     for key, names in (("types", one.types), ("relations", one.relations)):
         known = {"": ""}
         for name in names:
@@ -182,15 +185,6 @@ def _read(file: Path) -> Pass:
     return one
 
 
-def _line_of(text: str, place: Iterable[str]) -> int:
+def _line_of(text: str, place: Iterable[int | str]) -> int:
     """Return the line of the deepest key of a place that the file has."""
-    node, line = yaml.compose(text, yaml.SafeLoader), 1
-    for part in place:
-        if not isinstance(node, yaml.MappingNode):
-            break
-        inside = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
-        if part not in inside:
-            break
-        key, node = inside[part]
-        line = key.start_mark.line + 1
-    return line
+    return [1, *lines_of(text, place)][-1]

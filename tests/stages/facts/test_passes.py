@@ -55,7 +55,7 @@ def test_no_folder_is_no_pass(tmp_path: Path) -> None:
         ("a.yaml", "", "a.yaml is not a mapping"),
         ("a.yaml", b"types: \xff", "a.yaml cannot be read: "),
         ("a.yaml", "types: [person]", "a.yaml, line 1: relations: Field required"),
-        ("a.yaml", GOOD + "note: x", "a.yaml, line 13: note: Extra inputs are not permitted"),
+        ("a.yaml", GOOD + "note: x", "a.yaml, line 13: note does not exist; correct it"),
         (
             "a.yaml",
             GOOD.replace("from: person", "form: person"),
