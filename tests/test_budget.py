@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2323,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
-    "cli": 3939,  # causes for `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
+    "cli": 3939,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
     "core": 1631,  # types as they are compared; sheets of people, their columns; front matter; long lists
     "curation.desk": 770,
     "curation.rules": 675,  # decisions in scopes; decisions on one line; names as answers are read
