@@ -13,13 +13,14 @@ from lightrag_dagster.readers.decoding import decode
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
 _XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
-_MARK = re.compile(rb"&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])")
+_MARK = re.compile(rb"<!\[CDATA\[.*?\]\]>|&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])", re.DOTALL)
 _OF_XML = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#38;", b"&#60;")
 _NO_CHARACTERS = bytes.maketrans(bytes({*range(0x20)} - {*b"\t\n\r"}), b" " * 29)
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
 _NOTE = ("noteref", "doc-noteref")
+_NUMBER = re.compile(r"\d{1,3}")
 _IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
 
 
@@ -45,12 +46,20 @@ class Chapter:
         kinds = [str(value) for name, value in link.items() if name.rpartition("}")[2] in ("type", "epub:type", "role")]
         raised = link.getparent() is not None and str(link.getparent().tag).endswith("sup")
         text = "".join(map(str, link.itertext()))
-        if not any(kind in _NOTE for kind in kinds) or raised or link.find("{*}sup") is not None:
+        is_note = any(kind in _NOTE for kind in kinds) or (_NUMBER.fullmatch(text) and _is_behind_word(link))
+        if not is_note or raised or link.find("{*}sup") is not None:
             return
         if text.strip() and not _IN_BRACKETS.fullmatch(text):
             for child in list(link):
                 link.remove(child)
             link.text = f"[{text.strip()}]"
+
+
+def _is_behind_word(link: etree._Element) -> bool:
+    """Return True if a link to a place follows a word or its full stop at once."""
+    before, parent = link.getprevious(), link.getparent()
+    text = before.tail if before is not None else parent.text if parent is not None else None
+    return "#" in str(link.get("href")) and bool(text) and not str(text)[-1].isspace()
 
 
 def _parse(data: bytes) -> etree._Element:
@@ -83,7 +92,7 @@ def _written(found: re.Match[bytes]) -> bytes:
     text = found[0]
     if text == b"<":
         return b"&lt;"
-    if text in _OF_XML:
+    if text in _OF_XML or text.startswith(b"<!"):
         return text
     characters = unescape(text.decode())
     if characters.startswith("&"):

@@ -13,7 +13,17 @@ _SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
-HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
+HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_LINES = ("p", "span", "li", "dt", "dd", "td", "th", "tr", "b", "strong", "i", "em", "small", *HEADINGS)
+
+
+def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
+    """Remove hidden lines and parts of lines, and return their texts; larger parts, as of tabs, may be opened."""
+    found = [one for one in tree.iter(*_LINES) if "hidden" in one.attrib or HIDDEN.search(one.get("style") or "")]
+    texts = [one.text_content() for one in found]
+    for one in found:
+        one.drop_tree()
+    return texts
 
 
 def keep_sections(tree: lxml_html.HtmlElement) -> None:

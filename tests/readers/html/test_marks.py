@@ -120,6 +120,17 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="entities",
         ),
         pytest.param(
+            "<p>Write &amp;lt;br&gt; as &amp;amp;amp; or <code>&amp;#60;</code></p>",
+            "Write &lt;br> as &amp;amp; or `&#60;`",
+            id="references that are shown",
+        ),
+        pytest.param(
+            "<p hidden>Not one <b>word</b>.</p><p style='Display : none'>Nor two.</p><p>Three<span hidden>4</span>.</p>"
+            "<div role=tabpanel hidden><p>A tab is read.</p></div>",
+            "Three.\n\nA tab is read.",
+            id="hidden lines",
+        ),
+        pytest.param(
             "<details><summary>More</summary>Loose.<p>And a paragraph.</p></details>",
             "## More\n\nLoose.\n\nAnd a paragraph.",
             id="details",
