@@ -210,6 +210,6 @@ def _leads_on(line: str, one: PageLine | None) -> bool:
     """Return True for a heading, a line before a colon, a link, and a few words of a part that is not text."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True
-    if one is None or one.tag in _OWN_LINES:
+    if one is None or one.tag in _OWN_LINES or _MARKED.match(one.text):
         return False
     return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag not in _TEXT or one.linked > 0))

@@ -64,6 +64,12 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
         make_paragraph(block)
 
 
+def unname(block: lxml_html.HtmlElement) -> None:
+    """Take the names from a block and all in it, by which the extraction would leave them out."""
+    for element in block.iter():
+        element.attrib.clear()
+
+
 def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
     """Put all that is in a block into an element of its own."""
     inner = lxml_html.Element(tag)
@@ -137,7 +143,7 @@ def _move_captions(tree: lxml_html.HtmlElement) -> None:
     for figure in list(tree.iter("figure")):
         for caption in list(figure.iter("figcaption")):
             caption.tag = "div"
-            caption.attrib.clear()
+            unname(caption)
             inside = set(caption.iterdescendants())
             if any(one not in inside for one in figure.iter("table", "pre")):
                 caption.tail = None

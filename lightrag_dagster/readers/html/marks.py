@@ -48,7 +48,7 @@ def write_note_marks(tree: lxml_html.HtmlElement) -> None:
     """
     for link in list(tree.iter("a")):
         text = link.text_content().strip(" \n\ufe0e\ufe0f")
-        if text in _NO_WORDS:
+        if text in _NO_WORDS or not (text or len(link)):
             link.drop_tree()
         elif _NOTE.fullmatch(text) and link.xpath("starts-with(@href, '#') and not(ancestor::sup or .//sup)"):
             if (link.tail or "")[:1].isalnum():

@@ -19,7 +19,7 @@ from lightrag_dagster.readers.html.blocks import BLANK, join_lines, make_paragra
 from lightrag_dagster.readers.html.lists import tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
-from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections
+from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections, name_tabs
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
@@ -104,6 +104,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if is_cut_short(tree):
         return Content(all_text(page), properties)
     hidden = drop_hidden(tree)
+    name_tabs(tree)
     join_lines(tree)
     found = passages(tree)
     keep_sections(tree)

@@ -131,6 +131,32 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="hidden lines",
         ),
         pytest.param(
+            "<ul><li><p><a id=x></a>Wren, 1999.</p></li><li><a name=y></a>Uhl, 2001.</li></ul>",
+            "- Wren, 1999.\n- Uhl, 2001.",
+            id="places that links lead to",
+        ),
+        pytest.param(
+            "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio><div class=tabbed-labels>"
+            "<label>Linux</label><label>Windows</label></div><div class=tabbed-content><div class=tabbed-block><p>By apt."
+            "</p></div><div class=tabbed-block><p>By hand.</p></div></div></div>",
+            "Linux\n\nBy apt.\n\nWindows\n\nBy hand.",
+            id="tabs of MkDocs",
+        ),
+        pytest.param(
+            "<div class=code-block-caption><span class=caption-text>Listing 1</span></div><pre><span class=linenos>1</span>"
+            "a\n<span class=linenos>2</span>b</pre><table><tr><th colspan=2>run.sh</th></tr><tr><td><div><pre>7\n8</pre>"
+            "</div></td><td><pre>c\nd</pre></td></tr></table><p>x</p>",
+            "Listing 1\n\n```\na\nb\n```\nrun.sh\n\n```\nc\nd\n```\nx",
+            id="captions and lines of code",
+        ),
+        pytest.param(
+            "<table><caption><span class=caption-text>Levels</span></caption><tr><th>a</th><th>b</th></tr><tr><td>1</td>"
+            "<td>2</td></tr></table><figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
+            "</figcaption></figure>",
+            f"Levels\n\n{TABLE}\n\nA weir",
+            id="captions of Sphinx",
+        ),
+        pytest.param(
             "<details><summary>More</summary>Loose.<p>And a paragraph.</p></details>",
             "## More\n\nLoose.\n\nAnd a paragraph.",
             id="details",
