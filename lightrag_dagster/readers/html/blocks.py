@@ -67,7 +67,8 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
 def unname(block: lxml_html.HtmlElement) -> None:
     """Take the names from a block and all in it, by which the extraction would leave them out."""
     for element in block.iter():
-        element.attrib.clear()
+        for name in ("class", "id", "role"):
+            element.attrib.pop(name, None)
 
 
 def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:

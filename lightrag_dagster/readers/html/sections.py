@@ -12,6 +12,9 @@ _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
 _MAIN = "//*[@role='main'] | //meta[starts-with(@content, 'Asciidoctor')]/following::div[@id='content']"
+_NAMED = (  # captions of Sphinx, menus of Asciidoctor, parts of Confluence to be opened
+    "//div[@class='code-block-caption'] | //span[@class='menuseq'] | //div[contains(@class, 'expand-container')]"
+)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
 HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -25,6 +28,7 @@ def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
     """
     found = [one for one in tree.iter(*_LINES) if "hidden" in one.attrib or HIDDEN.search(one.get("style") or "")]
     found += tree.xpath("//pre//span[@class='linenos' or @class='lineno' or @class='ln']")
+    found += tree.xpath("//span[contains(@class, 'mw-editsection')]")  # of Wikipedia
     found += filter(_counts, tree.xpath("//td[.//pre and following-sibling::td//pre]"))
     texts = [one.text_content() for one in found]
     for one in found:
@@ -59,7 +63,7 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
         heading = next(section.iter(*HEADINGS), None) if section.get("id") else None
         if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
             del section.attrib["id"]
-    for named in tree.xpath("//div[@class='code-block-caption'] | //span[@class='menuseq']"):  # Sphinx, Asciidoctor
+    for named in tree.xpath(_NAMED):
         unname(named)
     for attribution in tree.iterfind(".//blockquote//footer"):
         attribution.tag = "p"

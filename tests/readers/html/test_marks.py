@@ -136,6 +136,46 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="places that links lead to",
         ),
         pytest.param(
+            "<div><h3>Gate</h3><a class=anchor href='#gate'><svg></svg></a></div>",
+            "### Gate",
+            id="a heading beside its link, of GitHub",
+        ),
+        pytest.param(
+            "<figure><a href=f><img src=x.jpg></a><figcaption>In spring</figcaption></figure><div><h2>Age"
+            "</h2><span class=mw-editsection>[<a href=e>edit</a>]</span></div>",
+            "In spring\n\n## Age",
+            id="captions and headings of Wikipedia",
+        ),
+        pytest.param(
+            "<div class=expand-container><div class=expand-control><span class=expand-control-text>More</span></div><div "
+            "class=expand-content><p>Its gate is red.</p></div></div><ul class=inline-task-list><li class=checked>One"
+            "</li><li>Two <time>4 May</time></li></ul>",
+            "More\n\nIts gate is red.\n\n- [x] One\n- [ ] Two 4 May",
+            id="parts and tasks of Confluence",
+        ),
+        pytest.param(
+            "<ul><li><div class='checkbox checkbox-on'></div> One</li><li><i class='fa fa-square-o'></i> Two</li></ul>",
+            "- [x] One\n- [ ] Two",
+            id="check boxes of Notion and Asciidoctor",
+        ),
+        pytest.param(
+            "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><time>4 May</time></td></tr></table>",
+            "| a | b |\n|---|---|\n| 1 | 4 May |",
+            id="times in cells",
+        ),
+        pytest.param(
+            "<style>.c1{color:red}.c9{color:red;vertical-align:super}</style><p>On <span class=c1>May</span> 4, 10"
+            "<span class=c9>6</span> or 10<span style='vertical-align: super'>7</span> <input type=checkbox aria-hidden=true>"
+            "l.</p>",
+            "On May 4, 10^6 or 10^7 l.",
+            id="raised by styles, of Google Docs",
+        ),
+        pytest.param(
+            "<div class=footnote><h5><a href='#DOC1'>(1)</a></h5><p>Page 4.</p></div>",
+            "##### (1)\n\nPage 4.",
+            id="notes of Texinfo",
+        ),
+        pytest.param(
             "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio><div class=tabbed-labels>"
             "<label>Linux</label><label>Windows</label></div><div class=tabbed-content><div class=tabbed-block><p>By apt."
             "</p></div><div class=tabbed-block><p>By hand.</p></div></div></div>",
