@@ -20,6 +20,7 @@ _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
 _NOTE = ("noteref", "doc-noteref")
+_LEFT_OUT = "left-out"
 _NUMBER = re.compile(r"\d{1,3}")
 _IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
 
@@ -39,7 +40,8 @@ class Chapter:
         elements += [one for one in self._root.iter(etree.Element) if "hidden" in one.attrib]
         for element in elements:
             yield " ".join("".join(map(str, element.itertext())).split())
-            _remove(element)
+            element.tag = _LEFT_OUT
+        etree.strip_elements(self._root, _LEFT_OUT, with_tail=False)
 
     def _mark_note(self, link: etree._Element) -> None:
         """Set the number of a note in brackets, if nothing else sets it apart from the word before it."""
@@ -98,15 +100,3 @@ def _written(found: re.Match[bytes]) -> bytes:
     if characters.startswith("&"):
         return b"&amp;" + text[1:]
     return "".join(f"&#{ord(one)};" for one in characters).encode()
-
-
-def _remove(element: etree._Element) -> None:
-    """Remove an element, and keep the text that follows it."""
-    parent, before = element.getparent(), element.getprevious()
-    if parent is None:
-        return
-    if before is not None:
-        before.tail = (before.tail or "") + (element.tail or "")
-    else:
-        parent.text = (parent.text or "") + (element.tail or "")
-    parent.remove(element)

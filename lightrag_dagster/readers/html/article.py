@@ -58,8 +58,8 @@ def left_out(text: str, found: Sequence[PageLine]) -> str:
     page, and closing headings with what is below them; all sentences should, if it has less than half of them.
     """
     lines = set(map(letters, text.split("\n")))
-    content = {one.letters for one in found if not one.is_beside}  # which a table of contents repeats
-    kept = [one.letters in lines and not (one.is_beside and one.letters in content) for one in found]
+    said = {one.letters for one in found if not one.is_beside}  # what a table of contents repeats
+    kept = [one.letters in lines and not (one.is_beside and one.letters in said) for one in found]
     prose = [place for place, one in enumerate(found) if one.is_prose]
     content = [place for place in prose if kept[place]]
     begin, end = (content[0], content[-1]) if content else (0, -1)

@@ -41,8 +41,7 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
         elif element.tag == "sub" or element.tag in _PLAIN:
             element.drop_tag()
         elif element.tag == "q":
-            element.text = _QUOTES[0] + (element.text or "")
-            _append(element, _QUOTES[-1])
+            element.text, element.tail = _QUOTES[0] + (element.text or ""), _QUOTES[-1] + (element.tail or "")
             element.drop_tag()
         elif element.tag == "img":
             _write_image(element)
@@ -161,10 +160,3 @@ def _is_in_line(element: lxml_html.HtmlElement) -> bool:
             return False
         place = parent
     return False
-
-
-def _append(element: lxml_html.HtmlElement, text: str) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text

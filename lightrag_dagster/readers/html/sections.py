@@ -7,6 +7,7 @@ from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
 from lightrag_dagster.readers.html.blocks import HEADINGS, unname
+from lightrag_dagster.readers.html.item_numbers import integer_of
 
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
@@ -39,7 +40,8 @@ def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
 def _counts(cell: lxml_html.HtmlElement) -> bool:
     """Return True for a cell of consecutive numbers."""
     said = cell.text_content().split()
-    return bool(said) and said[0].isdecimal() and said == [str(int(said[0]) + after) for after in range(len(said))]
+    first = integer_of(said[0], -1) if said else -1
+    return first >= 0 and said == [str(first + after) for after in range(len(said))]
 
 
 def name_tabs(tree: lxml_html.HtmlElement) -> None:

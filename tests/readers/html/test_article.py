@@ -217,8 +217,9 @@ def test_a_first_paragraph_with_other_words_than_its_text_is_read_once(lead: str
             "[1]\n\nPage 4.",
         ),
         (
-            "<meta name=generator content='Asciidoctor 2'><div id=content>%s<div class=sidebarblock><p>The gate of the weir is"
-            " red.</p></div><div id=footnotes><div class=footnote><a href='#r'>1</a>. Page 4.</div></div></div>",
+            "<meta name=generator content='Asciidoctor 2'><div id=content>%s"
+            "<div class=sidebarblock><p>The gate of the weir is red.</p></div>"
+            "<div id=footnotes><div class=footnote><a href='#r'>1</a>. Page 4.</div></div></div>",
             "The gate of the weir is red.\n\n1\\. Page 4.",
         ),
     ],

@@ -147,8 +147,9 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="captions and headings of Wikipedia",
         ),
         pytest.param(
-            "<div class=expand-container><div class=expand-control><span class=expand-control-text>More</span></div><div "
-            "class=expand-content><p>Its gate is red.</p></div></div><ul class=inline-task-list><li class=checked>One"
+            "<div class=expand-container><div class=expand-control><span class=expand-control-text>More</span></div>"
+            "<div class=expand-content><p>Its gate is red.</p></div>"
+            "</div><ul class=inline-task-list><li class=checked>One"
             "</li><li>Two <time>4 May</time></li></ul>",
             "More\n\nIts gate is red.\n\n- [x] One\n- [ ] Two 4 May",
             id="parts and tasks of Confluence",
@@ -169,22 +170,24 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="notes of Texinfo",
         ),
         pytest.param(
-            "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio><div class=tabbed-labels>"
-            "<label>Linux</label><label>Windows</label></div><div class=tabbed-content><div class=tabbed-block><p>By apt."
-            "</p></div><div class=tabbed-block><p>By hand.</p></div></div></div>",
+            "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio>"
+            "<div class=tabbed-labels><label>Linux</label><label>Windows</label></div>"
+            "<div class=tabbed-content><div class=tabbed-block><p>By apt.</p>"
+            "</div><div class=tabbed-block><p>By hand.</p></div></div></div>",
             "Linux\n\nBy apt.\n\nWindows\n\nBy hand.",
             id="tabs of MkDocs",
         ),
         pytest.param(
-            "<div class=code-block-caption><span class=caption-text>Listing 1</span></div><pre><span class=linenos>1</span>"
-            "a\n<span class=linenos>2</span>b</pre><table><tr><th colspan=2>run.sh</th></tr><tr><td><div><pre>7\n8</pre>"
+            "<div class=code-block-caption><span class=caption-text>Listing 1</span></div>"
+            "<pre><span class=linenos>1</span>a\n<span class=linenos>2</span>b</pre>"
+            "<table><tr><th colspan=2>run.sh</th></tr><tr><td><div><pre>7\n8</pre>"
             "</div></td><td><pre>c\nd</pre></td></tr></table><p>x</p>",
             "Listing 1\n\n```\na\nb\n```\nrun.sh\n\n```\nc\nd\n```\nx",
             id="captions and lines of code",
         ),
         pytest.param(
-            "<table><caption><span class=caption-text>Levels</span></caption><tr><th>a</th><th>b</th></tr><tr><td>1</td>"
-            "<td>2</td></tr></table><figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
+            "<table><caption><span class=caption-text>Levels</span></caption><tr><th>a</th><th>b</th></tr>"
+            "<tr><td>1</td><td>2</td></tr></table><figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
             "</figcaption></figure>",
             f"Levels\n\n{TABLE}\n\nA weir",
             id="captions of Sphinx",
