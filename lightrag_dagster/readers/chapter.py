@@ -8,9 +8,8 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.content import UnreadableError
-from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.decoding import XML_ENCODING, decode
 
-_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
 _XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
 _MARK = re.compile(rb"<!\[CDATA\[.*?\]\]>|&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])", re.DOTALL)
@@ -82,7 +81,7 @@ def _parse(data: bytes) -> etree._Element:
 
 def decode_chapter(data: bytes) -> str:
     """Return the text of a chapter; a wrong byte costs only itself, not the book."""
-    declared = None if data.startswith(_WIDE) else _DECLARED.search(data, 0, 200)
+    declared = None if data.startswith(_WIDE) else XML_ENCODING.search(data, 0, 200)
     try:
         return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)[0]
     except UnreadableError:
