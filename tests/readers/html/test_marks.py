@@ -187,7 +187,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
         ),
         pytest.param(
             "<table><caption><span class=caption-text>Levels</span></caption><tr><th>a</th><th>b</th></tr>"
-            "<tr><td>1</td><td>2</td></tr></table><figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
+            "<tr><td>1</td><td>2</td></tr></table>"
+            "<figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
             "</figcaption></figure>",
             f"Levels\n\n{TABLE}\n\nA weir",
             id="captions of Sphinx",
