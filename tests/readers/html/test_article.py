@@ -217,6 +217,14 @@ def test_a_first_paragraph_with_other_words_than_its_text_is_read_once(lead: str
             "[1]\n\nPage 4.",
         ),
         (
+            "%s<div class=footnote><hr><h4>Notes</h4><h5><a id=FOOT1 href='#DOC1'>(1)</a></h5><p>Page 4.</p></div>",
+            "#### Notes\n\n##### (1)\n\nPage 4.",
+        ),
+        (
+            "%s<div><h2>Works</h2><div><ul><li><p><a id=uhl></a>[uhl] Uhl, 1999.</p></li></ul></div></div>",
+            "## Works\n\n- [uhl] Uhl, 1999.",
+        ),
+        (
             "<meta name=generator content='Asciidoctor 2'><div id=content>%s"
             "<div class=sidebarblock><p>The gate of the weir is red.</p></div>"
             "<div id=footnotes><div class=footnote><a href='#r'>1</a>. Page 4.</div></div></div>",

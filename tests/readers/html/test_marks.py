@@ -131,11 +131,6 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="hidden lines",
         ),
         pytest.param(
-            "<ul><li><p><a id=x></a>Wren, 1999.</p></li><li><a name=y></a>Uhl, 2001.</li></ul>",
-            "- Wren, 1999.\n- Uhl, 2001.",
-            id="places that links lead to",
-        ),
-        pytest.param(
             "<div><h3>Gate</h3><a class=anchor href='#gate'><svg></svg></a></div>",
             "### Gate",
             id="a heading beside its link, of GitHub",
@@ -163,11 +158,6 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><time>4 May</time></td></tr></table>",
             "| a | b |\n|---|---|\n| 1 | 4 May |",
             id="times in cells",
-        ),
-        pytest.param(
-            "<div class=footnote><h5><a href='#DOC1'>(1)</a></h5><p>Page 4.</p></div>",
-            "##### (1)\n\nPage 4.",
-            id="notes of Texinfo",
         ),
         pytest.param(
             "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio>"
