@@ -37,7 +37,7 @@ CODE = {
     "plan": 851,  # summaries of names that stand everywhere; scopes that show nothing
     "purge": 432,  # scopes; unfinished backfills
     "query": 4266,  # time limits, follow, SQL in processes; spellings of names, followed walls; rules that answer
-    "readers": 8571,  # notebooks, packed attachments; encodings, those of DOS; fields; directions; numbers of items
+    "readers": 8670,  # encodings, those of DOS; fields; numbers of items; pages of more programs, tables over pages
     "report": 809,  # numbers of facts, contradictions; checks of large files
     "resources": 89,  # facts of the resource
     "serving": 884,  # a priced stream is complete before its first line; clients that do not read or send

@@ -8,18 +8,19 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.content import UnreadableError
-from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.decoding import XML_ENCODING, decode
 
-_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
 _XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
-_MARK = re.compile(rb"&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])")
+_MARK = re.compile(rb"<!\[CDATA\[.*?\]\]>|&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])", re.DOTALL)
 _OF_XML = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#38;", b"&#60;")
 _NO_CHARACTERS = bytes.maketrans(bytes({*range(0x20)} - {*b"\t\n\r"}), b" " * 29)
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
 _NOTE = ("noteref", "doc-noteref")
+_LEFT_OUT = "left-out"
+_NUMBER = re.compile(r"\d{1,3}")
 _IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
 
 
@@ -38,19 +39,28 @@ class Chapter:
         elements += [one for one in self._root.iter(etree.Element) if "hidden" in one.attrib]
         for element in elements:
             yield " ".join("".join(map(str, element.itertext())).split())
-            _remove(element)
+            element.tag = _LEFT_OUT
+        etree.strip_elements(self._root, _LEFT_OUT, with_tail=False)
 
     def _mark_note(self, link: etree._Element) -> None:
         """Set the number of a note in brackets, if nothing else sets it apart from the word before it."""
         kinds = [str(value) for name, value in link.items() if name.rpartition("}")[2] in ("type", "epub:type", "role")]
         raised = link.getparent() is not None and str(link.getparent().tag).endswith("sup")
         text = "".join(map(str, link.itertext()))
-        if not any(kind in _NOTE for kind in kinds) or raised or link.find("{*}sup") is not None:
+        is_note = any(kind in _NOTE for kind in kinds) or (_NUMBER.fullmatch(text) and _is_behind_word(link))
+        if not is_note or raised or link.find("{*}sup") is not None:
             return
         if text.strip() and not _IN_BRACKETS.fullmatch(text):
             for child in list(link):
                 link.remove(child)
             link.text = f"[{text.strip()}]"
+
+
+def _is_behind_word(link: etree._Element) -> bool:
+    """Return True if a link to a place follows a word or its full stop at once."""
+    before, parent = link.getprevious(), link.getparent()
+    text = before.tail if before is not None else parent.text if parent is not None else None
+    return "#" in str(link.get("href")) and bool(text) and not str(text)[-1].isspace()
 
 
 def _parse(data: bytes) -> etree._Element:
@@ -71,7 +81,7 @@ def _parse(data: bytes) -> etree._Element:
 
 def decode_chapter(data: bytes) -> str:
     """Return the text of a chapter; a wrong byte costs only itself, not the book."""
-    declared = None if data.startswith(_WIDE) else _DECLARED.search(data, 0, 200)
+    declared = None if data.startswith(_WIDE) else XML_ENCODING.search(data, 0, 200)
     try:
         return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)[0]
     except UnreadableError:
@@ -83,21 +93,9 @@ def _written(found: re.Match[bytes]) -> bytes:
     text = found[0]
     if text == b"<":
         return b"&lt;"
-    if text in _OF_XML:
+    if text in _OF_XML or text.startswith(b"<!"):
         return text
     characters = unescape(text.decode())
     if characters.startswith("&"):
         return b"&amp;" + text[1:]
     return "".join(f"&#{ord(one)};" for one in characters).encode()
-
-
-def _remove(element: etree._Element) -> None:
-    """Remove an element, and keep the text that follows it."""
-    parent, before = element.getparent(), element.getprevious()
-    if parent is None:
-        return
-    if before is not None:
-        before.tail = (before.tail or "") + (element.tail or "")
-    else:
-        parent.text = (parent.text or "") + (element.tail or "")
-    parent.remove(element)

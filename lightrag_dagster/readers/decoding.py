@@ -12,6 +12,9 @@ from unicodedata import category
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.language import detect_language
 
+XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})["']""")
+"""The encoding that XML declares in its first line."""
+
 _SAMPLE = 60_000  # bytes that an encoding is guessed from
 _LEAST = 20  # bytes; fewer are not enough
 _MIN_CONFIDENCE = 0.05  # chardet's confidence without odd words: right guesses about a sentence have more

@@ -9,6 +9,7 @@ from lightrag_dagster.readers.chapter import Chapter
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.archive import DAMAGED, open_archive, parse_part, read_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -18,18 +19,18 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the chapters of a book; their images are put into `figures`."""
     with open_archive(data, _CONTAINER) as archive:
         places = [place for place in parse_part(archive, _CONTAINER).xpath("//@full-path") if place]
-        chapters = _chapters(archive, places[0]) if places and places[0] in archive.namelist() else []
+        names = chapters(archive, places[0]) if places and places[0] in archive.namelist() else []
         if _ENCRYPTION in archive.namelist():
             locked = {unquote(one) for one in parse_part(archive, _ENCRYPTION).xpath("//@URI")}
-            if not chapters or locked & set(chapters):
+            if not names or locked & set(names):
                 raise UnreadableError("protected by rights management (DRM); get a copy without it")
-        if not chapters:
+        if not names:
             raise UnreadableError(DAMAGED)
         texts, left_out = list[str](), list[str]()
-        for name in chapters:
+        for name in names:
             chapter = Chapter(archive.read(name))
             figure_of = partial(_figure, archive, name, figures)
-            texts.append(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip())
+            texts.append(with_references(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip()))
             left_out += chapter.left_out
         text = "\n\n".join(filter(None, texts))
         return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))
@@ -41,14 +42,14 @@ def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, pla
     return figures.name_of(archive.read(part)) if figures and part in archive.namelist() else None
 
 
-def _chapters(archive: zipfile.ZipFile, package: str) -> list[str]:
-    """Return the names of the parts to read, in order, without the table of contents."""
+def chapters(archive: zipfile.ZipFile, package: str) -> list[str]:
+    """Return the names of the parts to read, in order, without the table of contents, if that is a part of its own."""
     root = parse_part(archive, package)
-    folder = posixpath.dirname(package)
     listed = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}
-    found = []
-    for reference in root.iterfind(".//{*}spine/{*}itemref"):
-        item = listed.get(reference.get("idref"))
-        if item is not None and "nav" not in (item.get("properties") or "").split():
-            found.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or ""))))
-    return [name for name in found if name in set(archive.namelist())]
+    items = [listed.get(one.get("idref")) for one in root.iterfind(".//{*}spine/{*}itemref")]
+    shown = [one for one in items if one is not None and "nav" not in (one.get("properties") or "").split()]
+    contents = {one.get("href") for one in root.iterfind(".//{*}guide/{*}reference[@type='toc']")}
+    places = [one.get("href") or "" for one in shown]
+    places = [one for one in places if one not in contents] or places
+    names = [posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(one))) for one in places]
+    return [name for name in names if name in set(archive.namelist())]

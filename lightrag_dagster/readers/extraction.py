@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lightrag_dagster.core.text.markdown import find_title
-from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.core.text.sanitise import sanitise, visible
 from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Properties, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.formats import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.images.figures import Figures
@@ -69,7 +69,7 @@ def extract_text(
     losses, unchecked = check_losses(found.words, data, (*_parts(content.text), *beside))
     title = said.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
-        " ".join(sanitise(title or "").split()) or path.rpartition("/")[2],
+        " ".join(sanitise(title or "").split()) or visible(path.rpartition("/")[2]),
         text,
         found.media_type,
         pages,

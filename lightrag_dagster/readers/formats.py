@@ -177,7 +177,7 @@ FORMATS = {
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
     ".ipynb": FileFormat("application/x-ipynb+json", _of("plain.notebook"), isolated=False),
-    ".xml": FileFormat("application/xml", _of("plain.xml"), has_headings=False, isolated=False),
+    ".xml": FileFormat("application/xml", _of("plain.text", "read_xml"), has_headings=False, isolated=False),
     ".yaml": _escaped("application/yaml"),
     ".yml": _escaped("application/yaml"),
     ".log": _plain("text/x-log"),

@@ -8,6 +8,7 @@ import re
 
 _NUMBER = re.compile(r"[+\-−–]?\d+|\d+[+\-−–]")  # the second as the charge of an ion
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_REFERENCE = re.compile(r"&(?=#?\w+;)")
 _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
 _CODE_OR_MARKED = re.compile(
@@ -19,6 +20,7 @@ _CODE_OR_MARKED = re.compile(
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]+")
+_PARTED = re.compile(r"[^\W_]\0[^\W_]|\d\0[.,:]\d|\d[.,:]\0\d|[$€£¥]\0\d")
 _GENDERS = re.compile(r"innen|in\b")  # behind the star of `Leser*innen`, which is no mark
 
 
@@ -41,6 +43,11 @@ def check_box(checked: bool) -> str:
     return "[x]" if checked else "[ ]"
 
 
+def with_references(text: str) -> str:
+    """Return decoded text for a place that resolves HTML's references to characters: a shown `&lt;` is no `<`."""
+    return _REFERENCE.sub("&amp;", text)
+
+
 def no_heading(line: str) -> str:
     """Return a line of plain text so that Markdown takes it for no heading."""
     return _HEADING.sub(r"\\\g<0>", line)
@@ -61,18 +68,21 @@ def _unmarked(found: re.Match[str]) -> str:
     if found["code"]:
         return found[0]
     if found["one"]:  # two runs of a word that are marked differently
-        halves = _LETTERS_BEFORE.search(found["begin"]), _LETTERS_AFTER.match(found["end"])
-        return found["begin"] + found["end"] if all(halves) else found[0]
-    text = found["text"]
-    before = _LETTERS_BEFORE.search(found.string[max(0, found.start() - 64) : found.start()])
-    after = _LETTERS_AFTER.match(found.string, found.end())
-    first, last = _LETTERS_AFTER.match(text), _LETTERS_BEFORE.search(text)
-    opens, ends = before and _GENDERS.match(text), last and _GENDERS.match(found.string, found.end())
-    if found["mark"] == "*" and (opens or ends) and not _LETTERS_AFTER.fullmatch(text):
+        halves = found["begin"], found["end"]
+        return "".join(halves) if halves[0][-1].isalpha() and halves[1][0].isalpha() else found[0]
+    text, mark = found["text"], found["mark"]
+    before = found.string[max(0, found.start() - 64) : found.start()]
+    after = found.string[found.end() : found.end() + 64]
+    opens = before[-1:].isalpha() and _GENDERS.match(text)
+    ends = text[-1:].isalpha() and _GENDERS.match(after)
+    if mark == "*" and (opens or ends) and not text.isalpha():
         return found[0]
-    return text if _is_word(before, first) or _is_word(last, after) else found[0]
+    return text if _is_parted(before, text, mark) or _is_parted(text, after, mark) else found[0]
 
 
-def _is_word(first: re.Match[str] | None, second: re.Match[str] | None) -> bool:
-    """Return True if two runs of letters are a word together; `a*b*c` is a product."""
-    return first is not None and second is not None and len(first[0]) + len(second[0]) > 2
+def _is_parted(first: str, second: str, mark: str) -> bool:
+    """Return True if two runs are a word together, or a number in bold; `a*b*c` is a product."""
+    letters = _LETTERS_BEFORE.search(first), _LETTERS_AFTER.match(second)
+    if all(letters) and sum(len(one[0]) for one in letters if one) > 2:
+        return True
+    return len(mark) > 1 and bool(_PARTED.search(f"{first[-2:]}\0{second[:2]}"))

@@ -1,12 +1,11 @@
 """All text of books in EPUB, by their markup, apart from their reader."""
 
 import html
-import posixpath
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 from lightrag_dagster.readers.chapter import decode_chapter
+from lightrag_dagster.readers.epub import chapters
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _CONTAINER = "META-INF/container.xml"
@@ -26,14 +25,7 @@ def epub(data: bytes) -> Iterator[str]:
     """Yield the text of each part in the reading order of a book, without its table of contents."""
     with open_archive(data, _CONTAINER) as archive:
         package = str(parse_part(archive, _CONTAINER).xpath("//@full-path")[0])
-        root = parse_part(archive, package)
-        items = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}
-        for reference in root.iterfind(".//{*}spine/{*}itemref"):
-            item = items.get(reference.get("idref"))
-            if item is None or "nav" in (item.get("properties") or "").split():
-                continue
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(item.get("href") or "")))
-            if name in archive.namelist():
-                text = decode_chapter(archive.read(name))
-                text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
-                yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))
+        for name in chapters(archive, package):
+            text = decode_chapter(archive.read(name))
+            text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
+            yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))

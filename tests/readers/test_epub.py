@@ -15,7 +15,7 @@ _HEAD = (
 )
 
 
-def book(*chapters: str | bytes) -> bytes:
+def book(*chapters: str | bytes, guide: str = "") -> bytes:
     names = [f"c{number}.xhtml" for number in range(len(chapters))]
     items = "".join(f"<item id='{name}' href='{name}'/>" for name in names)
     spine = "".join(f"<itemref idref='{name}'/>" for name in names)
@@ -24,7 +24,7 @@ def book(*chapters: str | bytes) -> bytes:
         archive.writestr(
             "META-INF/container.xml", "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
         )
-        archive.writestr("a.opf", f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>")
+        archive.writestr("a.opf", f"<package><manifest>{items}</manifest><spine>{spine}</spine>{guide}</package>")
         for name, chapter in zip(names, chapters, strict=True):
             archive.writestr(name, chapter)
     return target.getvalue()
@@ -49,6 +49,7 @@ def page(body: str) -> str:
         ("<p>Zo&euml; &Uuml;ber &rarr; &alpha; &hellip;</p>", "Zoë Über → α …"),
         ("<p>&amp; &lt;x&gt; &#233; &#x4e2d; &#150;</p>", "& <x> é 中 –"),
         ("<p>soft&shy;hyphen</p>", "softhyphen"),
+        ("<p>Write &amp;lt;br&gt; or &amp;amp;amp;</p>", "Write &lt;br> or &amp;amp;"),
     ],
 )
 def test_named_and_numbered_characters(body: str, expected: str) -> None:
@@ -101,6 +102,10 @@ def test_encodings(encoding: str) -> None:
             '<p>weir<a epub:type="noteref" href="#n">1</a> and<a role="doc-noteref" href="#m">[2]</a></p>',
             "weir[1] and[2]",
         ),
+        (
+            '<p>weir<a href="#fn1">1</a> <b>b</b>.<a href="c.xhtml#fn2">2</a> p. <a href="#p45">45</a></p>',
+            "weir[1] **b**.[2] p. 45",
+        ),
         ('<p>A</p><p hidden="hidden">B</p>', "A"),
         ('<p><img src="a.png" alt="A weir"/></p><p><img src="b.png" alt="b.png"/>x</p>', "A weir\n\nx"),
         (
@@ -118,6 +123,12 @@ def test_the_words_of_a_book_are_found_apart_from_its_reader() -> None:
         epub(book(page("<style>p&q</style><p>Caf&eacute; <b>Hydro</b>tec 10<sup>6</sup></p>"), "<p>Ü</p>"))
     )
     assert words.split() == ["Café", "Hydrotec", "10", "6", "Ü"]
+
+
+@pytest.mark.parametrize(("place", "expected"), [("c0.xhtml", "B"), ("c0.xhtml#toc", "A\n\nB")])
+def test_the_table_of_contents_of_a_second_edition_is_left_out(place: str, expected: str) -> None:
+    guide = f"<guide><reference type='toc' href='{place}'/></guide>"
+    assert extract_text(book(page("<p>A</p>"), page("<p>B</p>"), guide=guide), "a.epub").text == expected
 
 
 def test_code_keeps_its_indentation() -> None:

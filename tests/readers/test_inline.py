@@ -39,6 +39,7 @@ def test_a_raised_number_stays_a_number(before: str, text: str, written: str) ->
         ("a **bold word** and *one*", "a **bold word** and *one*"),
         ("**Water**, then **air**.", "**Water**, then **air**."),
         ("a*b*c and 2*3*4", "a*b*c and 2*3*4"),
+        ("1**20** or **10**0 for $**4**.50, *H*2O, 2**nd**", "120 or 100 for $4.50, *H*2O, 2nd"),
         ("`**x**y` and ``**K**essing``", "`**x**y` and ``**K**essing``"),
         ("```\n**K**essing\n```\n**K**essing", "```\n**K**essing\n```\nKessing"),
         (r"\*\*K\*\*essing", r"\*\*K\*\*essing"),

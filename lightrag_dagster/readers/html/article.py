@@ -58,7 +58,8 @@ def left_out(text: str, found: Sequence[PageLine]) -> str:
     page, and closing headings with what is below them; all sentences should, if it has less than half of them.
     """
     lines = set(map(letters, text.split("\n")))
-    kept = [one.letters in lines for one in found]
+    said = {one.letters for one in found if not one.is_beside}  # what a table of contents repeats
+    kept = [one.letters in lines and not (one.is_beside and one.letters in said) for one in found]
     prose = [place for place, one in enumerate(found) if one.is_prose]
     content = [place for place in prose if kept[place]]
     begin, end = (content[0], content[-1]) if content else (0, -1)
@@ -209,6 +210,6 @@ def _leads_on(line: str, one: PageLine | None) -> bool:
     """Return True for a heading, a line before a colon, a link, and a few words of a part that is not text."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True
-    if one is None or one.tag in _OWN_LINES:
+    if one is None or one.tag in _OWN_LINES or _MARKED.match(one.text):
         return False
     return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag not in _TEXT or one.linked > 0))

@@ -20,12 +20,16 @@ LINES = {
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
+BLANK = "\u2800"
+"""A printable blank, in empty lines of code and before the number of an item, until the page is Markdown."""
+
 _FRAMES = ("article", "body", "center", "details", "form", "header", "main", "section")
 _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _LONG = 500  # characters; a heading with paragraphs has fewer
 _LINKED = 0.8  # share of the text
 _SPACES = re.compile(r"\s+")
+_BLANK_LINE = re.compile(r"(?<=\n)[ \t\r]*(?=\n)")
 
 
 def join_lines(tree: lxml_html.HtmlElement) -> None:
@@ -60,6 +64,13 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
         make_paragraph(block)
 
 
+def unname(block: lxml_html.HtmlElement) -> None:
+    """Take the names from a block and all in it, by which the extraction would leave them out."""
+    for element in block.iter():
+        for name in ("class", "id", "role"):
+            element.attrib.pop(name, None)
+
+
 def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
     """Put all that is in a block into an element of its own."""
     inner = lxml_html.Element(tag)
@@ -70,11 +81,12 @@ def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
 
 def _make_code(pre: lxml_html.HtmlElement) -> None:
     """Make code of preformatted text: without that, the extraction would take its lines for headings and items."""
-    for line in list(pre.iter("br")):
+    for line in pre.iter("br"):
         line.tail = f"\n{line.tail or ''}"
-        line.drop_tag()
-    if "\n" in pre.text_content().strip() and not any(one.tag in (*BLOCKS, "code") for one in pre.iterdescendants()):
-        wrap_content(pre, "code")
+    code = pre.text_content().rstrip()
+    if "\n" in code.strip() and not any(one.tag in BLOCKS for one in pre.iterdescendants()):
+        pre.clear(keep_tail=True)
+        etree.SubElement(pre, "code").text = _BLANK_LINE.sub(BLANK, code)
 
 
 def _close(heading: lxml_html.HtmlElement) -> None:
@@ -132,7 +144,7 @@ def _move_captions(tree: lxml_html.HtmlElement) -> None:
     for figure in list(tree.iter("figure")):
         for caption in list(figure.iter("figcaption")):
             caption.tag = "div"
-            caption.attrib.clear()
+            unname(caption)
             inside = set(caption.iterdescendants())
             if any(one not in inside for one in figure.iter("table", "pre")):
                 caption.tail = None

@@ -4,12 +4,9 @@ from itertools import islice
 
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.html.blocks import make_paragraph
+from lightrag_dagster.readers.html.blocks import BLANK, make_paragraph
 from lightrag_dagster.readers.html.item_numbers import integer_of, item_numbers
 from lightrag_dagster.readers.html.passages import is_named_apart
-
-NUMBERED = "\u2800"
-"""The mark before the number of an item until the page is Markdown, with its bullet; a printable blank."""
 
 _NEAR = 50  # blocks
 _SENTENCE = 30  # characters outside links; fewer are a label
@@ -68,7 +65,7 @@ def _number(ordered: lxml_html.HtmlElement) -> None:
         return
     ordered.tag = "ul"
     for item, number in zip(items, numbers, strict=True):
-        item.text = f"{NUMBERED}{number} {(item.text or '').lstrip()}"
+        item.text = f"{BLANK}{number} {(item.text or '').lstrip()}"
 
 
 def _is_between_paragraphs(one: lxml_html.HtmlElement) -> bool:

@@ -16,13 +16,22 @@ _NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "nos
 _SENTENCE = 20  # letters
 _QUOTES = "“{}”"
 _NO_WORDS = ("¶", "↑", "↩", "^")  # links after the headings of Sphinx, MkDocs and others, and beside notes
-_NOTE = re.compile(r"\[?\d{1,3}\]?")
+_RAISED = re.compile(r"vertical-align:\s*super")
+_RAISED_NAME = re.compile(rf"\.([\w-]+)\s*{{[^{{}}]*{_RAISED.pattern}")
+_BOXES = {"checkbox-on": True, "checkbox-off": False, "fa-check-square-o": True, "fa-square-o": False}
+"""Check boxes that are drawn, of Notion and Asciidoctor, by their names."""
+
+_NOTE = re.compile(r"[\[(]?\d{1,3}[\])]?")
 
 
 def write_marks(tree: lxml_html.HtmlElement) -> None:
     """Turn marks of a page into text: superscripts, quotation marks, check boxes, buttons and images in a sentence."""
     for element in list(tree.iter("template", "rp", "rt", "rtc")):
         element.drop_tree()
+    styled = {name for sheet in tree.iter("style") for name in _RAISED_NAME.findall(sheet.text or "")}
+    for span in tree.iter("span"):
+        if _RAISED.search(span.get("style") or "") or not styled.isdisjoint(span.classes):
+            span.tag = "sup"
     _write_check_boxes(tree)
     for element in list(tree.iter("sup", "sub", "q", "img", *_PLAIN, *_DROPPED)):
         if element.getparent() is None:
@@ -32,12 +41,13 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
         elif element.tag == "sub" or element.tag in _PLAIN:
             element.drop_tag()
         elif element.tag == "q":
-            element.text = _QUOTES[0] + (element.text or "")
-            _append(element, _QUOTES[-1])
+            element.text, element.tail = _QUOTES[0] + (element.text or ""), _QUOTES[-1] + (element.tail or "")
             element.drop_tag()
         elif element.tag == "img":
             _write_image(element)
-        elif _is_in_line(element):
+        elif _is_in_line(element) or (
+            element.tag == "time" and next(element.iterancestors("td", "dd"), None) is not None
+        ):
             element.drop_tag()
 
 
@@ -50,6 +60,8 @@ def write_note_marks(tree: lxml_html.HtmlElement) -> None:
         text = link.text_content().strip(" \n\ufe0e\ufe0f")
         if text in _NO_WORDS:
             link.drop_tree()
+        elif not text and (link.find(".//img") is None or next(link.iterancestors("figure"), None) is not None):
+            link.drop_tag()
         elif _NOTE.fullmatch(text) and link.xpath("starts-with(@href, '#') and not(ancestor::sup or .//sup)"):
             if (link.tail or "")[:1].isalnum():
                 link.tail = f" {link.tail}"
@@ -115,6 +127,12 @@ def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:
             for label in list(form.iter("label")):
                 if label.find("input") is not None and not _is_in_line(label):
                     label.tag = "p"
+    for drawn in list(tree.iter("div", "i")):
+        if (name := next(filter(drawn.classes.__contains__, _BOXES), None)) is not None:
+            drawn.text = f"{check_box(_BOXES[name])} "
+            drawn.drop_tag()
+    for task in tree.xpath("//ul[@class='inline-task-list']/li"):  # of Confluence
+        task.text = f"{check_box('checked' in task.classes)} {(task.text or '').lstrip()}"
     for box in list(tree.iter("input")):
         if _is_box(box) and next(box.iterancestors("form"), None) is None:
             box.tag, box.text = "span", f"{check_box(box.get('checked') is not None)} "
@@ -125,12 +143,13 @@ def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:
 
 
 def _is_box(field: lxml_html.HtmlElement) -> bool:
-    return field.tag == "input" and field.get("type") in ("checkbox", "radio")
+    return field.tag == "input" and field.get("type") in ("checkbox", "radio") and not field.get("aria-hidden")
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:
     """Return True if an element is within a line of text, with words before or behind it; for a date, a sentence."""
-    least = _SENTENCE if element.tag == "time" else 1
+    is_byline = element.tag == "time" and next(element.iterancestors("li"), None) is None
+    least = _SENTENCE if is_byline else 1
     place = element
     while (parent := place.getparent()) is not None:
         texts = [parent.text, *(child.tail for child in parent)]
@@ -141,10 +160,3 @@ def _is_in_line(element: lxml_html.HtmlElement) -> bool:
             return False
         place = parent
     return False
-
-
-def _append(element: lxml_html.HtmlElement, text: str) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text

@@ -15,14 +15,15 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import join_lines, make_paragraphs, wrap_content
-from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
+from lightrag_dagster.readers.html.blocks import BLANK, join_lines, make_paragraphs, wrap_content
+from lightrag_dagster.readers.html.lists import tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
-from lightrag_dagster.readers.html.sections import keep_sections
+from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections, name_tabs
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
@@ -37,7 +38,7 @@ _CHARSET_WITHIN = 4096
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
-_LATE_FENCE = re.compile(r"(?<=[^\s`])```(?=\n)")  # as of code in an item of a list, right behind its text
+_LATE_FENCE = re.compile(r"(?:(?<=\S) |(?<=[^\s`]))(`{3,})(?=\n)")  # as of code in an item, behind its text
 
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
@@ -102,6 +103,8 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if is_cut_short(tree):
         return Content(all_text(page), properties)
+    hidden = drop_hidden(tree)
+    name_tabs(tree)
     join_lines(tree)
     found = passages(tree)
     keep_sections(tree)
@@ -113,8 +116,9 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
-    text = _unescape(_LATE_FENCE.sub("\n```", markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", "")))
-    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
+    written = markdown.replace(EMPTY, "").replace(f"- {BLANK}", "").replace(BLANK, "")
+    text = _unescape(_LATE_FENCE.sub(r"\n\1", written))
+    return Content(with_references(text), properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
 
 
 def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:

@@ -6,14 +6,54 @@ from unicodedata import normalize
 from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
-from lightrag_dagster.readers.html.blocks import HEADINGS
+from lightrag_dagster.readers.html.blocks import HEADINGS, unname
+from lightrag_dagster.readers.html.item_numbers import integer_of
 
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
+_MAIN = "//*[@role='main'] | //meta[starts-with(@content, 'Asciidoctor')]/following::div[@id='content']"
+_NAMED = (  # captions of Sphinx, menus of Asciidoctor, parts of Confluence to be opened
+    "//div[@class='code-block-caption'] | //span[@class='menuseq'] | //div[contains(@class, 'expand-container')]"
+)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
-HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
+HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_LINES = ("p", "span", "li", "dt", "dd", "td", "th", "tr", "b", "strong", "i", "em", "small", *HEADINGS)
+
+
+def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
+    """Remove hidden lines and parts of lines, and numbers of lines of code, and return their texts.
+
+    Larger hidden parts, as of tabs, may be opened.
+    """
+    found = [one for one in tree.iter(*_LINES) if "hidden" in one.attrib or HIDDEN.search(one.get("style") or "")]
+    found += tree.xpath("//pre//span[@class='linenos' or @class='lineno' or @class='ln']")
+    found += tree.xpath("//span[contains(@class, 'mw-editsection')]")  # of Wikipedia
+    found += filter(_counts, tree.xpath("//td[.//pre and following-sibling::td//pre]"))
+    texts = [one.text_content() for one in found]
+    for one in found:
+        one.drop_tree()
+    return texts
+
+
+def _counts(cell: lxml_html.HtmlElement) -> bool:
+    """Return True for a cell of consecutive numbers."""
+    said = cell.text_content().split()
+    first = integer_of(said[0], -1) if said else -1
+    return first >= 0 and said == [str(first + after) for after in range(len(said))]
+
+
+def name_tabs(tree: lxml_html.HtmlElement) -> None:
+    """Put the names of tabs, as Material for MkDocs has them in a list above, at the beginning of each."""
+    for tabs in tree.iterfind(".//div[@data-tabs]"):
+        for box in tabs.findall("input"):
+            box.drop_tree()
+        names = tabs.xpath("./label | ./div[@class='tabbed-labels']/label")
+        blocks = tabs.xpath("./div/div[@class='tabbed-block']") or tabs.xpath("./div[@class='tabbed-content']")
+        for name, tab in zip(names, blocks, strict=False):
+            name.tag, name.tail = "p", None
+            tab.insert(0, name)
 
 
 def keep_sections(tree: lxml_html.HtmlElement) -> None:
@@ -25,6 +65,8 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
         heading = next(section.iter(*HEADINGS), None) if section.get("id") else None
         if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
             del section.attrib["id"]
+    for named in tree.xpath(_NAMED):
+        unname(named)
     for attribution in tree.iterfind(".//blockquote//footer"):
         attribution.tag = "p"
     for notes in tree.xpath("//div[@id='footnotes'][preceding-sibling::*[1][self::div]]"):
@@ -34,14 +76,15 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
         for section in discarded:
             if is_prose(section) and not any(around in discarded for around in section.iterancestors()):
                 section.attrib.clear()
+        notes = set(article.xpath(".//aside[descendant-or-self::*[@role='doc-footnote']]"))
         for aside in article.iter("aside"):
-            if is_prose(aside):
+            if aside in notes or is_prose(aside):
                 aside.tag = "div"
                 aside.attrib.clear()
 
 
 def _articles(tree: lxml_html.HtmlElement) -> list[lxml_html.HtmlElement]:
-    found = list(tree.iter("article")) or list(tree.iter("main")) or tree.xpath("//*[@role='main']")
+    found = list(tree.iter("article")) or list(tree.iter("main")) or tree.xpath(_MAIN)
     return [one for one in found if next(one.iterancestors("article"), None) is None]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.html.blocks import make_paragraph
+from lightrag_dagster.readers.html.blocks import make_paragraph, unname
 from lightrag_dagster.readers.html.spans import Row, spread
 
 EMPTY = "\ue000"
@@ -41,7 +41,8 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
 
 def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[Row]) -> bool:
     """Return True if a table is for layout: marked so, or without header and one row, one column, or with blocks."""
-    if table.get("role") in ("presentation", "none"):
+    is_listing = table.find(".//pre") is not None and max(map(len, rows), default=0) < 2
+    if is_listing or table.get("role") in ("presentation", "none"):
         return True
     if any(cell.tag == "th" for row in rows for cell in row) or table.find("./caption") is not None:
         return False
@@ -71,6 +72,7 @@ def _move_caption(table: lxml_html.HtmlElement) -> None:
     caption = table.find("./caption")
     if caption is not None:
         caption.tag, caption.tail = "p", None
+        unname(caption)
         table.addprevious(caption)
 
 

@@ -4,7 +4,6 @@ from email.message import EmailMessage
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.markdown import find_headings
-from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
@@ -74,7 +73,7 @@ class Attachments:
         except UnreadableError as error:
             return self._refused(name, str(error))
         pages = [content.text] if isinstance(content.text, str) else content.text
-        text = "\n\n".join(filter(None, map(sanitise, pages)))
+        text = "\n\n".join(filter(None, map(str.strip, pages)))
         if not text:
             return self._refused(name, content.why_empty or "it has no text")
         self._check(found, name, data, [*map(whole_words, pages), *content.left_out])

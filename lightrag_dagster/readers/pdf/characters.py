@@ -200,21 +200,24 @@ class PageCharacters:
         return None
 
     def _is_raised(self, number: int, base: int) -> bool:
-        (x, y), (base_x, base_y) = self._places.origin(number), self._places.origin(base)
-        if y - base_y < 1e-3 or x <= base_x:
+        x, size = self._places.origin(number)[0], self._places.size(base)
+        if x <= self._places.origin(base)[0] or x - self._places.right(base) >= _TOUCHES[1] * size:
             return False
-        size = self._places.size(base)
-        if x - self._places.right(base) >= _TOUCHES[1] * size or self._places.size(number) >= _SMALLER * size:
-            return False
-        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and self._places.is_level(base)
+        return self._is_above(number, base) and self._places.is_level(base)
+
+    def _is_above(self, number: int, base: int) -> bool:
+        """Return True for a small character above the baseline of another; some fonts have raised digits."""
+        y, size = self._places.origin(base)[1], self._places.size(base)
+        up = self._places.origin(number)[1] - y
+        if abs(up) < 1e-3:
+            return self._places.bottom(number) - y > _OFF_LINE[0] * size
+        return _OFF_LINE[0] * size < up < _OFF_LINE[1] * size and self._places.size(number) < _SMALLER * size
 
     def _is_mark_before(self, number: int, word: int) -> bool:
         """Return True for the raised number of a note or an address, right before its first word; not of `14C`."""
         if not self._text[word : word + _SYMBOL + 1].isalpha() or word + _SYMBOL >= len(self._text):
             return False
-        up, size = self._places.origin(number)[1] - self._places.origin(word)[1], self._places.size(word)
-        is_smaller = self._places.size(number) < _SMALLER * size
-        return is_smaller and _OFF_LINE[0] * size < up < _OFF_LINE[1] * size and self._places.is_level(word)
+        return self._is_above(number, word) and self._places.is_level(word)
 
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)

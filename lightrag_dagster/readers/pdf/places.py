@@ -30,6 +30,11 @@ class Places:
         pdfium.FPDFText_GetCharBox(self._page, number, self._to_x, self._to_far, self._to_y, self._to_top)
         return (self._x.value + self._far.value) / 2, (self._y.value + self._top.value) / 2
 
+    def bottom(self, number: int) -> float:
+        """Return the lower edge of the ink of a character."""
+        pdfium.FPDFText_GetCharBox(self._page, number, self._to_x, self._to_far, self._to_y, self._to_top)
+        return self._y.value
+
     def right(self, number: int) -> float:
         """Return the place at which a character ends, with the space around it."""
         pdfium.FPDFText_GetLooseCharBox(self._page, number, ctypes.byref(self._box))

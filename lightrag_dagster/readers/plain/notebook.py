@@ -59,7 +59,10 @@ def _said(output: dict[str, Any]) -> Iterator[str]:
     if "traceback" in output:
         yield fenced(f"{output.get('ename')}: {output.get('evalue')}")
     elif not any(kind.startswith(("image", "png", "jpeg", "svg")) for kind in said):
-        texts = [_WRITTEN_OVER.sub("", plain(_joined(said.get(name)))).strip() for name in ("text/plain", "text")]
+        texts = [
+            _WRITTEN_OVER.sub("", plain(_joined(said.get(name)))).strip("\n").rstrip()
+            for name in ("text/plain", "text")
+        ]
         texts = [text for text in texts if text and not _OBJECT.fullmatch(text)]
         if texts:
             yield from map(fenced, texts)

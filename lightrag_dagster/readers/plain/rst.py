@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.inline import raised
 
 _EXPLICIT = re.compile(r"(?P<indent>\s*)\.\.(?:\s+(?P<rest>.*))?$")
 _DIRECTIVE = re.compile(r"(?P<name>[A-Za-z][\w.+:-]*?) ?::(?:\s+(?P<argument>.*))?$")
@@ -49,7 +50,8 @@ _VERSIONS = {
 _INLINE = re.compile(
     r"""
     (?P<literal>``.+?``)
-  | (?<![\w:`])(?::[A-Za-z][\w.+-]*)+:`(?P<role>(?:[^`\\]|\\.)+)`
+  | (?P<joint>\\\s)
+  | (?<![\w:`])(?P<name>(?::[A-Za-z][\w.+-]*)+:)`(?P<role>(?:[^`\\]|\\.)+)`
   | `(?P<reference>(?:[^`\\]|\\.)+)`__?(?!\w)
   | \|(?P<substitution>[^|\s][^|\n]*)\|_{0,2}
     """,
@@ -213,7 +215,11 @@ def _shown(found: re.Match[str], replacements: Mapping[str, str]) -> str:
         return found[0]
     if found["substitution"]:
         return replacements.get(found["substitution"], found[0])
+    if found["joint"]:
+        return ""
     text = found["role"] or found["reference"]
+    if found["name"] in (":sup:", ":superscript:"):
+        return raised(found.string[max(0, found.start() - 3) : found.start()].removesuffix("\\ "), text)
     if titled := _TITLED.match(text):
         text = titled["text"]
     elif found["role"] and text.startswith("~"):

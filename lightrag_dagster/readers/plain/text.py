@@ -3,7 +3,7 @@
 import re
 
 from lightrag_dagster.readers.content import Content
-from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.decoding import XML_ENCODING, decode
 
 _FOR_TERMINALS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])")
 """Sequences of ECMA-48: colours, moves and titles, as logs have them."""
@@ -13,6 +13,13 @@ def read(data: bytes) -> Content:
     """Read text as it is, without colours for terminals."""
     text, note = decode(data)
     return Content(plain(text), note=note)
+
+
+def read_xml(data: bytes) -> Content:
+    """Read XML as it is, in the encoding that it declares; it is not parsed, so a file cannot be hostile."""
+    declared = XML_ENCODING.match(data)
+    text, note = decode(data, declared[1].decode() if declared else None)
+    return Content(text, note=note)
 
 
 def plain(text: str) -> str:

@@ -208,6 +208,34 @@ def test_a_first_paragraph_with_other_words_than_its_text_is_read_once(lead: str
     assert text == f"# Halden\n\n# Weir\n\n{said} {KEEPER}\n\n{WEIR}"
 
 
+@pytest.mark.parametrize(
+    ("page", "note"),
+    [
+        (
+            "<div role=main>%s<aside class=footnote-list><aside class=footnote role=doc-footnote><span class=label>[<a "
+            "href='#r'>1</a>]</span><p>Page 4.</p></aside></aside></div>",
+            "[1]\n\nPage 4.",
+        ),
+        (
+            "%s<div class=footnote><hr><h4>Notes</h4><h5><a id=FOOT1 href='#DOC1'>(1)</a></h5><p>Page 4.</p></div>",
+            "#### Notes\n\n##### (1)\n\nPage 4.",
+        ),
+        (
+            "%s<div><h2>Works</h2><div><ul><li><p><a id=uhl></a>[uhl] Uhl, 1999.</p></li></ul></div></div>",
+            "## Works\n\n- [uhl] Uhl, 1999.",
+        ),
+        (
+            "<meta name=generator content='Asciidoctor 2'><div id=content>%s"
+            "<div class=sidebarblock><p>The gate of the weir is red.</p></div>"
+            "<div id=footnotes><div class=footnote><a href='#r'>1</a>. Page 4.</div></div></div>",
+            "The gate of the weir is red.\n\n1\\. Page 4.",
+        ),
+    ],
+)
+def test_notes_and_boxes_of_documents_are_read(page: str, note: str) -> None:
+    assert text_of(page % f"<h1>Weirs</h1>{ARTICLE}") == f"# Weirs\n\n{TEXT}\n\n{note}"
+
+
 def test_a_link_from_a_note_back_to_its_place_is_left_out() -> None:
     notes = "<section><hr><ol><li id=fn1><p>A note on the pond.<a href='#fnref1'>↩︎</a></p></li></ol></section>"
     assert text_of(f"<p>{WEIR}</p><p>{KEEPER}</p>{notes}").endswith("1. A note on the pond.")

@@ -58,6 +58,11 @@ def test_a_heading_is_one_line(heading: str, line: str) -> None:
             "<ol><li>Run it:<pre><code>a\n# b</code></pre></li><li>Wait.</li></ol>",
             "1. Run it:\n```\na\n# b\n```\n2. Wait.\n\n",
         ),
+        ("<pre>a:<br>\n <span>b</span>\n \nc</pre>", "```\na:\n\n b\n\nc\n```\n"),
+        (
+            "<ol><li><p>Run:</p><div><pre>a\n\nb</pre></div></li><li><pre># a\nb</pre></li></ol>",
+            "1. Run:\n```\na\n\nb\n```\n2.\n```\n# a\nb\n```\n\n",
+        ),
         ("<address>12 Weir Street<br>Halden</address>", "12 Weir Street\n\nHalden\n\n"),
     ],
 )

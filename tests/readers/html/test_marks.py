@@ -120,6 +120,70 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="entities",
         ),
         pytest.param(
+            "<p>Write &amp;lt;br&gt; as &amp;amp;amp; or <code>&amp;#60;</code></p>",
+            "Write &lt;br> as &amp;amp; or `&#60;`",
+            id="references that are shown",
+        ),
+        pytest.param(
+            "<p hidden>Not one <b>word</b>.</p><p style='Display : none'>Nor two.</p><p>Three<span hidden>4</span>.</p>"
+            "<div role=tabpanel hidden><p>A tab is read.</p></div>",
+            "Three.\n\nA tab is read.",
+            id="hidden lines",
+        ),
+        pytest.param(
+            "<div><h3>Gate</h3><a class=anchor href='#gate'><svg></svg></a></div>",
+            "### Gate",
+            id="a heading beside its link, of GitHub",
+        ),
+        pytest.param(
+            "<figure><a href=f><img src=x.jpg></a><figcaption>In spring</figcaption></figure><div><h2>Age"
+            "</h2><span class=mw-editsection>[<a href=e>edit</a>]</span></div>",
+            "In spring\n\n## Age",
+            id="captions and headings of Wikipedia",
+        ),
+        pytest.param(
+            "<div class=expand-container><div class=expand-control><span class=expand-control-text>More</span></div>"
+            "<div class=expand-content><p>Its gate is red.</p></div>"
+            "</div><ul class=inline-task-list><li class=checked>One"
+            "</li><li>Two <time>4 May</time></li></ul>",
+            "More\n\nIts gate is red.\n\n- [x] One\n- [ ] Two 4 May",
+            id="parts and tasks of Confluence",
+        ),
+        pytest.param(
+            "<ul><li><div class='checkbox checkbox-on'></div> One</li><li><i class='fa fa-square-o'></i> Two</li></ul>",
+            "- [x] One\n- [ ] Two",
+            id="check boxes of Notion and Asciidoctor",
+        ),
+        pytest.param(
+            "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><time>4 May</time></td></tr></table>",
+            "| a | b |\n|---|---|\n| 1 | 4 May |",
+            id="times in cells",
+        ),
+        pytest.param(
+            "<div class=tabbed-set data-tabs='1:2'><input type=radio checked><input type=radio>"
+            "<div class=tabbed-labels><label>Linux</label><label>Windows</label></div>"
+            "<div class=tabbed-content><div class=tabbed-block><p>By apt.</p>"
+            "</div><div class=tabbed-block><p>By hand.</p></div></div></div>",
+            "Linux\n\nBy apt.\n\nWindows\n\nBy hand.",
+            id="tabs of MkDocs",
+        ),
+        pytest.param(
+            "<div class=code-block-caption><span class=caption-text>Listing 1</span></div>"
+            "<pre><span class=linenos>1</span>a\n<span class=linenos>2</span>b</pre>"
+            "<table><tr><th colspan=2>run.sh</th></tr><tr><td><div><pre>7\n8</pre>"
+            "</div></td><td><pre>c\nd</pre></td></tr></table><p>x</p>",
+            "Listing 1\n\n```\na\nb\n```\nrun.sh\n\n```\nc\nd\n```\nx",
+            id="captions and lines of code",
+        ),
+        pytest.param(
+            "<table><caption><span class=caption-text>Levels</span></caption><tr><th>a</th><th>b</th></tr>"
+            "<tr><td>1</td><td>2</td></tr></table>"
+            "<figure><img src=a.png><figcaption><p><span class=caption-text>A weir</span></p>"
+            "</figcaption></figure>",
+            f"Levels\n\n{TABLE}\n\nA weir",
+            id="captions of Sphinx",
+        ),
+        pytest.param(
             "<details><summary>More</summary>Loose.<p>And a paragraph.</p></details>",
             "## More\n\nLoose.\n\nAnd a paragraph.",
             id="details",
@@ -134,6 +198,14 @@ def test_marks_are_text(body: str, expected: str) -> None:
     assert "\n".join(lines) == f"{BEFORE}\n\n{expected}\n\n{BEFORE}"
     assert read.losses is not None
     assert read.losses.example == ""
+
+
+def test_numbers_that_a_style_raises_are_raised() -> None:
+    styles = "<style>.c1{color:red}.c9{color:red;vertical-align:super}</style>"  # as Google Docs has them
+    span = "10<span class=c9>6</span> or 10<span style='vertical-align: super'>7</span>"
+    box = "<input type=checkbox aria-hidden=true>"  # that no one sees
+    text = extract_text(f"{styles}<p>On <span class=c1>May</span> 4: {span}{box} l.</p>".encode(), "a.html").text
+    assert text == "On May 4: 10^6 or 10^7 l."
 
 
 def test_short_notes_at_the_end_of_a_page_are_read() -> None:

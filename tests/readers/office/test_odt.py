@@ -248,6 +248,16 @@ def cell(text: str, spans: str = "") -> str:
             ],
             "| A | B |\n| --- | --- |\n|  | a \\| b |",
         ),
+        (
+            [
+                row(cell("A"), cell("B")),
+                *(
+                    row(cell(said, ' table:number-columns-repeated="2"')).replace("-row>", f"-row {times}>", 1)
+                    for said, times in (("1", 'table:number-rows-repeated="2"'), ("", 'table:number-rows-repeated="9"'))
+                ),
+            ],
+            "| A | B |\n| --- | --- |\n| 1 | 1 |\n| 1 | 1 |\n|  |  |",
+        ),
     ],
 )
 def test_joined_cells_of_a_table(rows: list[str], expected: str) -> None:

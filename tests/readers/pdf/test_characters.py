@@ -37,6 +37,18 @@ def test_what_is_raised_or_lowered_stays_on_its_line(shown: list[Shown], text: s
     assert text_of(shown) == text
 
 
+# As Libertinus has them, the font of Typst.
+def test_a_digit_that_its_font_has_raised_is_the_mark_of_a_note() -> None:
+    mapped = b"begincmap 1 begincodespacerange <00><FF> endcodespacerange 1 beginbfchar <32> <0032> endbfchar endcmap"
+    font = b"/Encoding<</BaseEncoding/WinAnsiEncoding/Differences[50/twosuperior]>>/ToUnicode 99 0 R"
+    data = pdf([Shown(72, 700, "The weir2 of 1911"), Shown(72, 600, "2"), Shown(76.1, 600, "Halden, p. 4")])
+    data = data.replace(b"/Encoding/WinAnsiEncoding", font)
+    data = data.replace(
+        b"trailer", b"99 0 obj\n<</Length %d>>stream\n%b\nendstream\nendobj\ntrailer" % (len(mapped), mapped)
+    )
+    assert extract_text(data, "a.pdf").text.split("\n") == ["The weir² of 1911", "2 Halden, p. 4"]
+
+
 # Reported case E3.
 @pytest.mark.parametrize("away", [0.7, 1.0, 1.3])
 @pytest.mark.parametrize("word", ["Municipality", "Kissing", "illicit"])

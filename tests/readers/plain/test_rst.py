@@ -29,6 +29,7 @@ from lightrag_dagster.readers.plain.rst import readable
         (".. csv-table:: Levels\n   :header: At, Level\n\n   Steinhag, 1", "Levels\nAt, Level\n\n   Steinhag, 1"),
         (".. note:: See :ref:`a long\n   title <x>`.", "See a long\n   title."),
         ("A.\n\n.. a comment\n   of two lines\n\n   and more\n\nB.", "A.\n\nB."),
+        ("H\\ :sub:`2`\\ O, 10\\ :sup:`6` and m\\ :sup:`3`, a\\ *b*", "H2O, 10^6 and m³, a*b*"),
         ("A.\n\n..\n\n   A quotation.", "A.\n\n   A quotation."),
         ("A.\n\n..\n   A comment.\n\nB.", "A.\n\nB."),
         (".. _weirs:\n.. _SQLite: https://sqlite.org/\n   about.html\n\nB.", "B."),

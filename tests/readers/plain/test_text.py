@@ -1,3 +1,4 @@
+from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.plain.text import read
 
 
@@ -10,3 +11,7 @@ def test_a_zero_between_words_is_a_space() -> None:
     assert read(b"The gauge\0of the weir\0was read each morning by Ida.").text == (
         "The gauge of the weir was read each morning by Ida."
     )
+
+
+def test_a_title_has_no_marks_of_direction() -> None:
+    assert extract_text(b"Text", "weirs/gate\u202etxt.exe.txt").title == "gatetxt.exe.txt"

@@ -122,7 +122,9 @@ class Page:
         for element in parent:
             kind = kind_of(element)
             if kind == "table-row":
-                yield f"<tr>{''.join(self._cell(cell, tag) for cell in element if kind_of(cell) == 'table-cell')}</tr>"
+                row = "".join(self._cell(cell, tag) for cell in element if kind_of(cell) == "table-cell")
+                times = min(number_of(element, f"{TABLE}number-rows-repeated", 1), _MOST_REPEATED)
+                yield f"<tr>{row}</tr>" * (times if "".join(map(str, element.itertext())).strip() else 1)
             elif kind == "table-header-rows":
                 yield f"<thead>{''.join(self._rows(element, 'th'))}</thead>"
             elif kind in ("table-rows", "table-row-group"):

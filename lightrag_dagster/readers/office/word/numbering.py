@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from lightrag_dagster.readers.inline import check_box
 from lightrag_dagster.readers.office.word.number_formats import write_number
 from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import W, find, is_on, number, value
@@ -13,6 +14,7 @@ from lightrag_dagster.readers.office.word.xml import W, find, is_on, number, val
 _PLACE = re.compile(r"%([1-9])")
 _CHOICE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent//{*}numFmt"
 _MOST_LINKS = 10
+_BOXES = {sign: f"- {check_box(sign != '☐')}" for sign in "☐☒☑"}  # as pandoc writes lists of tasks
 
 
 class Label(NamedTuple):
@@ -86,7 +88,7 @@ class WordNumbering:
             return None
         self._count(found, abstract, levels, place)
         if level.form == "bullet":  # a blank one, as by pandoc, is of a further paragraph of an item
-            return None if level.text.isspace() else Label("", place, is_whole=False)
+            return None if level.text.isspace() else Label(_BOXES.get(level.text, ""), place, is_whole=False)
         counts = abstract.counts
 
         def write(found: re.Match[str]) -> str:

@@ -49,6 +49,8 @@ def test_headings_and_clauses_have_their_numbers(body: str, text: str) -> None:
         (("ordinal", "%1", "<w:start w:val='12'/>"), ("12th", "13th")),
         (("chineseCounting", "第%1条", "<w:start w:val='10'/>"), ("第十条", "第十一条")),
         (("unknownFormat", "%1)"), ("1)", "2)")),
+        (("bullet", "☐"), ("- [ ]", "- [ ]")),
+        (("bullet", "☒"), ("- [x]", "- [x]")),
         (("decimal", "%1.", ""), ("1.", "2.")),
     ],
 )
