@@ -1,8 +1,8 @@
 """A scope is a knowledge base of its documents alone: nothing of the others has a part in it."""
 
 import json
-import re
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from functools import partial

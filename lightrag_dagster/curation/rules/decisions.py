@@ -58,9 +58,7 @@ class Decision(BaseModel):
     )
     paths: tuple[str, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
     types: tuple[str, ...] = Field(default=(), description="Types of the mentions that split takes")
-    scopes: tuple[str, ...] = Field(
-        default=(), description="Scopes whose readers see what describe, add and retype write"
-    )
+    scopes: tuple[str, ...] = Field(default=(), description="Scopes whose readers see what a person wrote")
     reason: str | None = None
     author: str | None = None
     date: datetime.date | None = None
