@@ -219,11 +219,13 @@ def curate_retype(
     name: _Name,
     kind: Annotated[str, typer.Argument(metavar="TYPE", help="The type, such as person.")],
     source: _TakenFrom = None,
+    in_scope: _InScope = None,
     reason: _Reason = None,
     author: _Author = None,
 ) -> None:
     """Give an entity a type."""
-    _decide(action="retype", names=[name], type=kind, sources=source, reason=reason, author=author)
+    values = {"type": kind, "sources": source, "scopes": in_scope, "reason": reason, "author": author}
+    _decide(action="retype", names=[name], **values)
 
 
 @curate_app.command("describe")

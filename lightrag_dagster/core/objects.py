@@ -26,7 +26,9 @@ _MULTIPART_BYTES = 32 << 20
 _AT_ONCE = 32
 """Requests of one call that are under way together."""
 
-_RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 8, 60, 120, 10
+_RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 12, 60, 120, 10
+_FIRST_WAIT_SECONDS = 0.5
+"""Least time between two tries; drawn at random, it grows, so that all of them take 14 to 20 seconds."""
 
 
 class Stored(NamedTuple):
@@ -41,7 +43,7 @@ class Objects:
     """The objects below one prefix of a bucket; threads may share it.
 
     Every method raises StoreError when the bucket cannot be reached or refuses; 5xx answers, lost connections and
-    timeouts are retried for a minute first.
+    timeouts are retried for a quarter of a minute first.
     """
 
     def __init__(self, name: str, store: "ObjectStore") -> None:
@@ -68,9 +70,10 @@ class Objects:
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
             "allow_http": True,  # if the environment names an endpoint that begins with http://
         }
-        retries = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
+        waits = {"init_backoff": timedelta(seconds=_FIRST_WAIT_SECONDS)}
+        limits = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS), "backoff": waits}
         try:
-            return cls(uri, open_url(uri, client_options=options, retry_config=retries))
+            return cls(uri, open_url(uri, client_options=options, retry_config=limits))
         except (BaseError, ValueError) as error:
             raise SettingsError(f"{uri} cannot be used: {_first_line(error)}") from error
 

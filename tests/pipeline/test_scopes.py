@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from functools import partial
@@ -177,7 +178,8 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
     scoped = with_scopes(settings, board=BOARD, handbook={"sources": ("handbook",)})
     write_all(scoped, {**SHOWN, **HIDDEN})
     decisions = [
-        Decision(action="retype", names=("Halden Weir",), type="dam"),
+        Decision(action="retype", names=("Halden Weir",), type="qqtype", scopes=("board",)),
+        Decision(action="retype", names=("Bergen",), type="Person"),
         Decision(action="merge", names=("Orrin Instruments", "Project Nightjar")),
         Decision(action="describe", names=("Bergen",), text="A town qqhidden."),
         Decision(action="describe", names=("Jonas Feld",), text="A person qqshown.", scopes=("board",)),
@@ -193,14 +195,15 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
             rows = knowledge.sql("SELECT name, type, description FROM entities").to_pylist()
             found[scope] = {row["name"]: row for row in rows}
     board, handbook = found["board"], found["handbook"]
-    assert board["Halden Weir"]["type"] == handbook["Halden Weir"]["type"] == "dam"
+    assert board["Halden Weir"]["type"] == "qqtype"
+    assert board["Bergen"]["type"] == "person"
     assert "Orrin Instruments" in board
     assert board["Jonas Feld"]["description"] == "A person qqshown."
     assert "Helena Vik" in handbook
     said = json.dumps(found)
     for word in ("qqhidden", "qqnew", "Nightjar"):
         assert word not in said
-    assert "qqshown" not in json.dumps(handbook)
+    assert not {"qqshown", "qqtype"} & set(re.findall("qq[a-z]+", json.dumps(handbook)))
     assert "Helena Vik" not in board
     with KnowledgeBase.open(scoped.home, settings=scoped) as knowledge:
         assert "qqhidden" in json.dumps(knowledge.sql("FROM entities").to_pylist(), default=str)

@@ -26,7 +26,7 @@ _ALLOWED: dict[Action, set[str]] = {
     "merge": {"into", "sources"},
     "apart": set(),
     "rename": {"into", "sources"},
-    "retype": {"type", "sources"},
+    "retype": {"type", "sources", "scopes"},
     "describe": {"text", "sources", "scopes"},
     "remove": set(),
     "split": {"into", "sources", "paths", "types"},
@@ -58,7 +58,7 @@ class Decision(BaseModel):
     )
     paths: tuple[str, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
     types: tuple[str, ...] = Field(default=(), description="Types of the mentions that split takes")
-    scopes: tuple[str, ...] = Field(default=(), description="Scopes whose readers see what describe and add write")
+    scopes: tuple[str, ...] = Field(default=(), description="Scopes whose readers see what a person wrote")
     reason: str | None = None
     author: str | None = None
     date: datetime.date | None = None

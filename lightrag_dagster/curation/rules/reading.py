@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 
 _OF_TABLE: Final = "decision "
-_WRITTEN = ("describe", "add")
+_WRITTEN = ("describe", "add", "retype")
 
 
 @dataclass(frozen=True)
@@ -44,25 +44,22 @@ class InForce:
         numbers = (one.place.removeprefix(_OF_TABLE) for one in self.decisions)
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The ids of all names in decisions, those that they give too."""
-        return frozenset(one for placed in self.decisions for one in _names(placed.decision))
-
-    def within(self, scope: str, found: Collection[str]) -> "InForce":
+    def within(self, scope: str, found: Collection[str], types: Collection[str]) -> "InForce":
         """Return the decisions that act in a scope, resolved: they tell its readers nothing that its documents do not.
 
         Each of the names of one is in the documents that the scope shows, `found` are the ids of those that are; but
-        for additions. Texts of people, of `describe` and `add`, belong to the scopes that the decision names.
+        for additions. Texts of people, of `describe` and `add`, belong to the scopes that the decision names, and so
+        does a type that is not among `types`, those of these documents.
 
         Raises:
             DecisionError: they cannot all hold without the others.
         """
-        return resolved([one for one in self.decisions if _acts(one.decision, scope, found)])
+        return resolved([one for one in self.decisions if _acts(one.decision, scope, found, types)])
 
 
-def _acts(decision: Decision, scope: str, found: Collection[str]) -> bool:
-    if decision.action in _WRITTEN and scope not in decision.scopes:
+def _acts(decision: Decision, scope: str, found: Collection[str], types: Collection[str]) -> bool:
+    is_known = decision.action == "retype" and str(decision.type).lower() in types
+    if decision.action in _WRITTEN and scope not in decision.scopes and not is_known:
         return False
     return decision.action == "add" or all(one in found for one in _names(decision))
 
