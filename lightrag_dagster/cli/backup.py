@@ -9,6 +9,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import is_todays, read
+from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
 
@@ -18,7 +19,7 @@ def run_backup(console: Console, target: str) -> None:
     with one_step(console, home.name, "backup of"):
         copied = back_up(home, target)
     _print(console, copied, f"{home.name} is backed up in {target}")
-    for line in lost_stores(home):
+    for line in (*lost_stores(home), *unfinished_purge(home)):
         console.print(line)
 
 

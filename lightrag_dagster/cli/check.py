@@ -24,6 +24,7 @@ from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.generations import LEAST_ROOM_OF_GRAPH
 from lightrag_dagster.storage.snapshots.repair import check_databases
 from lightrag_dagster.storage.snapshots.verify import published_bytes
@@ -55,7 +56,7 @@ def check_status(console: Console, max_age: float | None) -> int:
     sound = () if settings.scope else settings.scopes.keys() - states.scopes.keys()
     scopes += [f"scope {name}: {STILL_READ}" for name in sorted(sound) if still_read(settings, name)]
     lines = [*watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
-    lines += [*lost_stores(home), *_too_little_room(home, states.manifest)]
+    lines += [*unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]
     if max_age is not None:

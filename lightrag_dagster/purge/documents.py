@@ -18,7 +18,8 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.purging import Unfinished
+from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -26,14 +27,6 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 _NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
 
 _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "content_hash")})
-
-
-class Unfinished(Record):
-    """`purging.json`: what a purge that was interrupted is to remove; the tables may not have it any more."""
-
-    mended_by = "delete it, and run the last `purge` again"
-
-    gone: Gone
 
 
 def find_gone(situation: Situation, names: Sequence[str]) -> Gone:

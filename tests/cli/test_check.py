@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.pipeline.pending import published_part
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -25,6 +27,17 @@ def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *a
 
 
 DOWN = "127.0.0.1:8790 cannot be reached (model {}); check OPENAI_BASE_URL"
+
+
+def test_a_purge_that_was_killed_is_a_line_of_every_report(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home
+) -> None:
+    asking.purging.write_text('{"gone": {}}')  # of what edits removed
+    said = [
+        "a purge has not ended, so that removed texts may still be here; `lightrag-dagster purge --yes` finishes it"
+    ]
+    assert check(capfd, monkeypatch) == (1, said)
+    assert published_part(Situation.looking(load_settings())).warnings == said
 
 
 @pytest.mark.long

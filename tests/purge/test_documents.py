@@ -23,6 +23,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest, Pins
+from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -185,6 +186,8 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
         with pytest.raises(KeyboardInterrupt), noted(home, gone):
             raise KeyboardInterrupt
     assert gone_of(settings, ["notes/a.md", "notes/b.md", "hidden"]) == first | {"hidden": whole}
+    said = "`lightrag-dagster purge hidden notes/a.md notes/b.md --yes` finishes it"
+    assert [line.endswith(said) for line in unfinished_purge(home)] == [True]
     with noted(home, second):
         pass
     assert gone_of(settings, ["notes/a.md"]) == {"notes": {"a.md"}}
@@ -194,6 +197,7 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
     with noted(home, {"notes": {"a.md"}}):
         pass
     assert not home.purging.exists()
+    assert unfinished_purge(home) == []
 
 
 def test_the_id_of_a_row_may_be_like_a_path_that_leads_elsewhere(settings: Settings) -> None:

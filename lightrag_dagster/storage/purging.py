@@ -1,0 +1,28 @@
+"""The record of a purge that has begun: its documents, until all of them are gone."""
+
+from shlex import quote
+
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.records import Record, read_record
+
+_MOST_NAMES = 8
+
+
+class Unfinished(Record):
+    """`purging.json`: what a purge that was interrupted is to remove; the tables may not have it any more."""
+
+    mended_by = "delete it, and run the last `purge` again"
+
+    gone: dict[str, set[str]]
+    """Source → paths; the whole source where there is none. Empty: what edits removed from documents that stay."""
+
+
+def unfinished_purge(home: Home) -> list[str]:
+    """Return a line about a purge that did not end, if there is one; raises StoreError if its record is damaged."""
+    if (found := read_record(home.purging, Unfinished)) is None:
+        return []
+    paths = ((source, path) for source, paths in sorted(found.gone.items()) for path in sorted(paths) or [""])
+    names = [quote(f"{source}/{path}" if path else source) for source, path in paths]
+    told = " ".join(names[:_MOST_NAMES]) + (f" … (all {len(names):,}: {home.purging})" if names[_MOST_NAMES:] else "")
+    command = " ".join(filter(None, ("lightrag-dagster purge", told, "--yes")))
+    return [f"a purge has not ended, so that removed texts may still be here; `{command}` finishes it"]
