@@ -4,9 +4,10 @@ import gc
 import os
 import random
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 import dagster as dg
@@ -14,6 +15,7 @@ import hypothesis
 import pytest
 import typer.main
 import typer.testing
+from filelock import FileLock
 from pydantic import SecretStr
 
 from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
@@ -55,6 +57,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     whole = ("tests/assets/", "tests/cli/", "tests/end_to_end/", "tests/engines/", "tests/test_")
     items.sort(key=lambda item: not item.nodeid.startswith(whole))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import all tests in another order than the other workers, so that each finds what the others have compiled."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    folder = Path(__file__).parent
+    files = sorted(folder.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for file in files[first:] + files[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # it is raised again where it is collected, and told
+            import_module(".".join(file.relative_to(folder.parent).with_suffix("").parts))
 
 
 # Importing makes half a million objects and hardly any garbage: the collector need not look at them again and again.
@@ -136,27 +152,39 @@ def _no_syncing() -> Iterator[None]:
         yield
 
 
+def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Have the first worker that needs a folder make it, and return a copy that is this worker's own."""
+    root, own = factory.getbasetemp(), factory.mktemp(name)
+    made = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"made-{name}"
+    with FileLock(f"{made}.lock"):
+        if not made.exists():
+            begun = factory.mktemp(f"begun-{name}")
+            make(begun)
+            begun.rename(made)
+    shutil.copytree(made, own, dirs_exist_ok=True)
+    return own
+
+
 @pytest.fixture(scope="session")
 def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
-    folder = tmp_path_factory.mktemp("published")
-    settings = load_settings(home=folder / "home", sources=folder / "sources")
-    publish_sources(settings, graph=True)
-    return settings.home
+
+    def make(folder: Path) -> None:
+        publish_sources(load_settings(home=folder / "home", sources=folder / "sources"), graph=True)
+
+    return _made_once(tmp_path_factory, "published", make) / "home"
 
 
 @pytest.fixture(scope="session")
 def facts_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a snapshot with facts; `tests.query.facts.home` says what is in it. To be read only."""
-    return Path(build_home(tmp_path_factory.mktemp("facts")).home)
+    return _made_once(tmp_path_factory, "facts", build_home) / "home"
 
 
 @pytest.fixture(scope="session")
 def _gold_home(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
-    folder = tmp_path_factory.mktemp("gold")
     with pointing_to(_server):
-        gold.build_home(folder, _server)
-    return folder
+        return _made_once(tmp_path_factory, "gold", partial(gold.build_home, server=_server))
 
 
 @pytest.fixture

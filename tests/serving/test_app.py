@@ -3,9 +3,11 @@
 import asyncio
 import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.types import Receive
 
@@ -33,6 +35,12 @@ def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
         assert {chunk["source"] for chunk in narrowed["chunks"]} == {"office"}
 
 
+@pytest.fixture(scope="module")
+def client(published_home: Path) -> Iterator[httpx2.Client]:
+    with listening(service_of(published_home)) as listened:
+        yield listened
+
+
 @pytest.mark.parametrize(
     ("method", "path", "sent", "status", "said"),
     [
@@ -54,11 +62,10 @@ def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
     ],
 )
 def test_a_refusal_is_a_status_and_a_sentence(
-    published_home: Path, method: str, path: str, sent: dict[str, Any], status: int, said: str
+    client: httpx2.Client, method: str, path: str, sent: dict[str, Any], status: int, said: str
 ) -> None:
-    with listening(service_of(published_home)) as client:
-        answer = client.request(method, path, **sent)
-        assert (answer.status_code, said in answer.text) == (status, True), answer.text
+    answer = client.request(method, path, **sent)
+    assert (answer.status_code, said in answer.text) == (status, True), answer.text
 
 
 def test_a_token_is_asked_for_wherever_something_is_told(published_home: Path) -> None:

@@ -12,7 +12,7 @@ from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.snapshots.generations import fetched
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
-from tests.support import FLOOD, RIVER, build, write_source
+from tests.support import FLOOD, RIVER, first_build, write_source
 
 CHAIN = [("Jonas Feld", "Priya Nair", "likely"), ("Marta Lindqvist", "Priya Nair", "likely")]
 SHOWN = [("Halden Weir", "Jonas Feld", "unclear"), ("Halden Weir", "Station 14", "unlikely")]
@@ -25,7 +25,7 @@ def pair(name: str, other: str, *, right: bool) -> GoldRow:
 @pytest.fixture
 def built(settings: Settings) -> Settings:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
-    build(settings)
+    first_build(settings)
     return settings
 
 
