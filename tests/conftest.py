@@ -168,11 +168,10 @@ def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
 @pytest.fixture(scope="session")
 def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
-
-    def make(folder: Path) -> None:
-        publish_sources(load_settings(home=folder / "home", sources=folder / "sources"), graph=True)
-
-    return _made_once(tmp_path_factory, "published", make) / "home"
+    folder = tmp_path_factory.mktemp("published")  # of each worker: of copied sources it would not be up to date
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    publish_sources(settings, graph=True)
+    return settings.home
 
 
 @pytest.fixture(scope="session")
