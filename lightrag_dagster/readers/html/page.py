@@ -38,6 +38,7 @@ _CHARSET_WITHIN = 4096
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_BLANKS = re.compile(rf"{BLANK}|&#(?:x2800|10240);", re.IGNORECASE)  # of a page itself: others are taken out again
 _LATE_FENCE = re.compile(r"(?:(?<=\S) |(?<=[^\s`]))(`{3,})(?=\n)")  # as of code in an item, behind its text
 
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
@@ -95,7 +96,7 @@ def _extract(page: str, figures: Figures | None) -> Content:
 
 
 def _main_content(page: str, figures: Figures | None) -> Content:
-    tree = parse_page(page)
+    tree = parse_page(_BLANKS.sub(" ", page))
     write_note_marks(tree)
     properties = _properties(tree)
     _write_formulas(tree)

@@ -113,6 +113,11 @@ def test_an_ampersand_begins_no_character() -> None:
     assert found.losses.lost == 0
 
 
+@pytest.mark.parametrize("blank", ["\u2800", "&#x2800;", "&#10240;"])
+def test_a_blank_of_braille_parts_words(blank: str) -> None:
+    assert extract_html(f"<main><p>The weir{blank}stands.</p></main>".encode())[1] == "The weir stands."
+
+
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     extract_html(b"<html></html>")
     extract_html(b"<p></p>")
