@@ -7,7 +7,7 @@ import duckdb
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.indexes.views import add_derived, create_views
-from lightrag_dagster.indexes.views_file import comments
+from lightrag_dagster.indexes.views_file import comments, derived_sql
 from lightrag_dagster.storage.duckdb import quoted, spilling
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.view_schemas import MACROS, VIEWS
@@ -42,14 +42,15 @@ def write_tables(generation: Generation, folder: Path) -> Written:
         connection.execute("SET TimeZone = 'UTC'")
         create_views(connection, generation, temporary=False)
         add_derived(connection)
-        group = _group_rows(connection)
+        group, derived = _group_rows(connection), derived_sql()
         # The oldest format; 1.0 itself fails on columns of lists that are null in every row.
         connection.execute(
             f"ATTACH {quoted(folder / DATABASE)} AS exported (STORAGE_VERSION 'v1.0.0', ROW_GROUP_SIZE {group})"
         )
         tables = VIEWS.keys() - _OF_TODAY if generation.merges_passes() else VIEWS.keys() - _OF_FACTS
         for table in (name for name in VIEWS if name in tables):
-            connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
+            order = "ORDER BY ALL" if table in derived else ""  # the tables have one; several threads make views
+            connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}" {order}')
             path = quoted(folder / f"{table}.parquet")
             [(rows[f"{table}.parquet"],)] = connection.execute(
                 f'COPY exported."{table}" TO {path} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})'
