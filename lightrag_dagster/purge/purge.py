@@ -13,7 +13,9 @@ from shlex import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.curation.rules import CURATION
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.curation.rules import CURATION, Placed, taken
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
@@ -23,10 +25,10 @@ from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty, pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_summaries, used_vectors
-from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.purge.documents import stored_documents, versions_by_path
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.storage.database.decisions import DecisionStore
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
@@ -241,3 +243,35 @@ def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
         kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
         rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
         tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=evaluated.inputs, recipe=evaluated.recipe)
+
+
+def refuse_while_decided(situation: Situation, gone: Gone) -> None:
+    """Refuse while a decision in force names what is gone, or a name that no document has.
+
+    Raises:
+        StoreError: one does; the message names it, and says how it ends.
+    """
+    record = Generation(situation.home, situation.require_published().snapshot_id).record()
+    unmatched = {entity_id(name): name for name in record.curation.unmatched}
+    for one in situation.decided.decisions:
+        if found := next(_about(one, unmatched, gone), None):
+            number = one.place.removeprefix("decision ")
+            end = f"`lightrag-dagster curate undo {number}`" if number.isdecimal() else "remove it from that file"
+            raise StoreError(f"{one.place} {found}; {end}, `lightrag-dagster run`, then purge again")
+
+
+def erase_undone(home: Home) -> int:
+    """Remove the decisions that were undone from the table, and return their number; raises StoreError."""
+    if numbers := [one.number for one in taken(home) if one.undone]:
+        with DecisionStore(home.decisions) as store:
+            store.erase(numbers)
+    return len(numbers)
+
+
+def _about(one: Placed, unmatched: dict[str, str], gone: Gone) -> Iterator[str]:
+    decision = one.decision
+    yield from (f"names “{unmatched[found]}”, which no document has" for found in decision.ids if found in unmatched)
+    for source, paths in gone.items():
+        if not paths and composed(source) in decision.sources:
+            yield f"names the source {source}"
+        yield from (f"names the path {path}" for path in sorted(paths) if composed(path) in decision.paths)

@@ -5,9 +5,8 @@ from lightrag_dagster.errors import SettingsError
 try:
     from lightrag_dagster.serving.access import Tokens, tokens_of
     from lightrag_dagster.serving.app import app_of
-    from lightrag_dagster.serving.limits import ServiceLimits
     from lightrag_dagster.serving.running import listen, speak
-    from lightrag_dagster.serving.service import Service
+    from lightrag_dagster.serving.service import Service, ServiceLimits
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"):
         raise

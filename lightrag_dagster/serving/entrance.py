@@ -13,9 +13,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.limits import ServiceLimits
 from lightrag_dagster.serving.refusals import refusal
-from lightrag_dagster.serving.service import Service
+from lightrag_dagster.serving.service import Service, ServiceLimits
 
 _log = logging.getLogger("lightrag_dagster.serving")
 

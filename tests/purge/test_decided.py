@@ -10,7 +10,7 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import taken
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
+from lightrag_dagster.purge.purge import erase_undone, refuse_while_decided
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from tests.support import RIVER, build, write_source

@@ -10,8 +10,8 @@ import pytest
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.serving.refusals import refusal
+from lightrag_dagster.serving.service import Bases
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account, Limit
 from lightrag_dagster.spending.ledger import Ledger

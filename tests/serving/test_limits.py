@@ -12,7 +12,7 @@ from starlette.types import Message
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.app import _send_lines
-from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
+from lightrag_dagster.serving.service import ServiceLimits, Turnstile
 from tests.serving.doors import service_of
 
 

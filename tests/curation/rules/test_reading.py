@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.inputs import next_inputs
 from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.purge.decided import erase_undone
+from lightrag_dagster.purge.purge import erase_undone
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation

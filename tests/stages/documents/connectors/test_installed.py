@@ -7,8 +7,7 @@ import pytest
 
 from lightrag_dagster.core.installed import read_installed
 from lightrag_dagster.settings import SourceSettings
-from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.installed import InstalledSource
+from lightrag_dagster.stages.documents.connectors.factory import InstalledSource, choose_origin
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files
