@@ -3,7 +3,7 @@
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -12,14 +12,13 @@ from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.options import (
     AcceptDeletes,
     AsJson,
-    AsOf,
     MaxAge,
     MaxCost,
     Snapshot,
     Sources,
-    Timeout,
     WaitLock,
     with_filters,
+    with_question,
 )
 from lightrag_dagster.cli.subcommands import (
     batch_app,
@@ -31,7 +30,6 @@ from lightrag_dagster.cli.subcommands import (
     snapshots_app,
 )
 from lightrag_dagster.cli.terminal import console, repeat_options
-from lightrag_dagster.query.mode import MODES, ModeName
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.filters.filters import Filters
@@ -201,27 +199,12 @@ def try_recipe(
 
 @app.command()
 @with_filters
+@with_question
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     filters: "Filters",
+    given: dict[str, Any],
     snapshot: Snapshot = None,
-    mode: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
-    ] = None,
-    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
-    high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(help="Entities, and relations, found by vector search; else the setting, by default 40."),
-    ] = None,
-    chunk_top_k: Annotated[
-        int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
-    ] = None,
-    prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
-    as_of: AsOf = None,
-    response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
-    user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
-    timeout: Timeout = None,
     as_json: AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
@@ -232,19 +215,8 @@ def query(
     from lightrag_dagster.cli.query import ask, output_of
     from lightrag_dagster.query.types import Keywords
 
-    options: QueryOptions = {
-        "mode": cast(ModeName | None, mode),
-        "filters": filters,
-        "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
-        "top_k": top_k,
-        "chunk_top_k": chunk_top_k,
-        "prefer": prefer,
-        "as_of": as_of,
-        "response_type": response_type,
-        "user_prompt": user_prompt,
-        "explain": explain,
-        "timeout": timeout,
-    }
+    given["keywords"] = Keywords(tuple(given.pop("high_level") or ()), tuple(given.pop("low_level") or ()))
+    options = cast("QueryOptions", given | {"filters": filters, "explain": explain})
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
     ask(console(quotes=True), question, options, output, snapshot)
 
