@@ -7,28 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from lightrag_dagster.cli import analysts, graph, serve, upkeep
+from lightrag_dagster.cli import analysts, graph, options, serve, upkeep
 from lightrag_dagster.cli.exits import Commands
-from lightrag_dagster.cli.options import (
-    AcceptDeletes,
-    AsJson,
-    MaxAge,
-    MaxCost,
-    Snapshot,
-    Sources,
-    WaitLock,
-    with_filters,
-    with_question,
-)
-from lightrag_dagster.cli.subcommands import (
-    batch_app,
-    cache_app,
-    curate_app,
-    gold_app,
-    prompts_app,
-    readings_app,
-    snapshots_app,
-)
+from lightrag_dagster.cli.subcommands import SUBCOMMANDS
 from lightrag_dagster.cli.terminal import console, repeat_options
 
 if TYPE_CHECKING:
@@ -43,14 +24,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.add_typer(snapshots_app, name="snapshots")
-app.add_typer(cache_app, name="cache")
-app.add_typer(batch_app, name="batch")
-app.add_typer(curate_app, name="curate")
-app.add_typer(gold_app, name="gold")
-app.add_typer(prompts_app, name="prompts")
-app.add_typer(readings_app, name="readings")
-
+for group in SUBCOMMANDS:
+    app.add_typer(group)
 
 _IN_A_SCOPE = """
 query sql cypher find entity neighbours path facts count communities export report status serve mcp
@@ -116,28 +91,28 @@ def demo() -> None:
 
 @app.command()
 def run(
-    source: Sources = None,
-    accept_deletes: AcceptDeletes = False,
+    source: options.Sources = None,
+    accept_deletes: options.AcceptDeletes = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
-    max_cost: MaxCost = None,
+    max_cost: options.MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
-    raise typer.Exit(run_pipeline(console(), source or [], overrides, **options))
+    asked = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
+    raise typer.Exit(run_pipeline(console(), source or [], overrides, **asked))
 
 
 @app.command()
 def plan(
-    source: Sources = None,
+    source: options.Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the work and the cost of a `run`; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
@@ -147,7 +122,7 @@ def plan(
 
 @app.command()
 def backfill(
-    source: Sources = None,
+    source: options.Sources = None,
     knowledge_base: Annotated[
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
@@ -156,10 +131,10 @@ def backfill(
         bool | None,
         typer.Option(help="Make the gold passages first; exit code 3 if they are worse. Else gold.gate."),
     ] = None,
-    accept_deletes: AcceptDeletes = False,
-    max_cost: MaxCost = None,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    accept_deletes: options.AcceptDeletes = False,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
@@ -188,8 +163,8 @@ def try_recipe(
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     readings: Annotated[Path | None, typer.Option(help="Folder of schemas of passes, in place of the setting.")] = None,
-    max_cost: MaxCost = None,
-    as_json: AsJson = False,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
@@ -198,14 +173,14 @@ def try_recipe(
 
 
 @app.command()
-@with_filters
-@with_question
+@options.with_filters
+@options.with_question
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     filters: "Filters",
     given: dict[str, Any],
-    snapshot: Snapshot = None,
-    as_json: AsJson = False,
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
@@ -216,9 +191,9 @@ def query(
     from lightrag_dagster.query.types import Keywords
 
     given["keywords"] = Keywords(tuple(given.pop("high_level") or ()), tuple(given.pop("low_level") or ()))
-    options = cast("QueryOptions", given | {"filters": filters, "explain": explain})
+    asked = cast("QueryOptions", given | {"filters": filters, "explain": explain})
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(quotes=True), question, options, output, snapshot)
+    ask(console(quotes=True), question, asked, output, snapshot)
 
 
 for command in (*graph.COMMANDS, *serve.COMMANDS):
@@ -238,7 +213,7 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
@@ -257,7 +232,7 @@ for command in analysts.COMMANDS:
 
 @app.command()
 def status(
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
     check: Annotated[
         bool,
         typer.Option(
@@ -266,7 +241,7 @@ def status(
             "2 if it cannot tell.",
         ),
     ] = False,
-    max_age: MaxAge = None,
+    max_age: options.MaxAge = None,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
     if check and as_json:
@@ -296,7 +271,7 @@ def costs(
     by: Annotated[
         list[CostKey] | None, typer.Option(help="Sum by this column (repeatable); by all unless given.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
@@ -329,8 +304,8 @@ def import_from(
         bool, typer.Option("--same-embedder", help="The configured embedder made its vectors: take those of chunks.")
     ] = False,
     dry_run: Annotated[bool, typer.Option(help="Only say what would come in, and what is left to pay.")] = False,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Make a source of what another system has stored, with the answers that were paid for there."""
     from lightrag_dagster.cli.importing import ImportOptions, run_import, run_import_of_table
