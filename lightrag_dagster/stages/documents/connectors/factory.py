@@ -14,6 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
 from lightrag_dagster.settings import RowsSettings, SourceSettings
 from lightrag_dagster.settings.sources import SIDECAR_SUFFIX, asks_beside
+from lightrag_dagster.stages.documents.connectors import tables
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -21,14 +22,6 @@ from lightrag_dagster.stages.documents.connectors.hosts import WEB
 from lightrag_dagster.stages.documents.connectors.origin import ByURI, ListedFile, Origin, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
-from lightrag_dagster.stages.documents.connectors.tables import (
-    ROW_FILES,
-    DuckDBQuery,
-    RowSource,
-    SQLQuery,
-    TableFiles,
-    TableObjects,
-)
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.connectors.web import Web
 
@@ -100,7 +93,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         return LocalFolder(_local(name, folder), patterns)
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
-        is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
+        is_file = not glob and (format_of(last) or splitext(last)[1].lower() in tables.ROW_FILES)
         return Bucket(above, names=(last,), required=True) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
 
@@ -111,19 +104,19 @@ def _patterns(settings: SourceSettings, include: tuple[str, ...]) -> Patterns:
     return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, settings.exclude)))
 
 
-def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:
+def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> tables.RowSource:
     if settings.uri.startswith("$"):
-        return SQLQuery(settings.uri[1:], _query(name, rows), partition)
+        return tables.SQLQuery(settings.uri[1:], _query(name, rows), partition)
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
     if not isinstance(place, Bucket | LocalFolder):
         raise SourceError(
             f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
         )
     if isinstance(place, LocalFolder) and place.root.suffix in _DUCKDB:
-        return DuckDBQuery(place.root, _query(name, rows), partition)
+        return tables.DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
-    return TableObjects(place) if isinstance(place, Bucket) else TableFiles(place.root, place.patterns)
+    return tables.TableObjects(place) if isinstance(place, Bucket) else tables.TableFiles(place.root, place.patterns)
 
 
 def _query(name: str, rows: RowsSettings) -> str:
