@@ -57,7 +57,7 @@ def cypher(
     escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Query the published graph with Cypher."""
-    from lightrag_dagster.cli.sql import run_cypher
+    from lightrag_dagster.cli.cypher import run_cypher
 
     run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit, snapshot)
 
