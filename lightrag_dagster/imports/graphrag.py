@@ -62,7 +62,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
                 answers[key_of(text)] = _answers(text, rows)
         count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
         rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
-        claims, schema = claims_of(rows)
+        claims, schema = _claims_of(rows)
     if schema:
         stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
     if silent:
@@ -75,7 +75,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
                 yield StoredDocument(*row)
 
-    claims = dict.fromkeys(answers, (NOTHING,)) | claims
+    claims = dict.fromkeys(answers, (_NOTHING,)) | claims
     return StoredBase(_RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
 
 
@@ -111,12 +111,12 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    written = {name: as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
+    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
     spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
     return answers_of(spelled)
 
 
-NOTHING = '{"facts": []}'
+_NOTHING = '{"facts": []}'
 """The answer about a text without claims."""
 
 _TYPES = {"other": "Any named entity."}
@@ -124,7 +124,7 @@ _QUOTES = re.compile(r"(?<=[.!?])\s+|[\n\"“”]+")
 _AROUND = 4  # words of a date before its year; a quote has more
 
 
-def claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], dict[str, Mapping[str, object]]]:
+def _claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], dict[str, Mapping[str, object]]]:
     """Return the answer about each text by its key, and the schema of the pass, of the rows of graphrag_claims.sql.
 
     A relation is the type of a claim, with its marks. The words are the quotes that the text has, the time the words of
@@ -138,8 +138,8 @@ def claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], dic
         relations[name] = {"from": "other", **({"to": "other"} if target else {"value": "text"}), "dated": True}
         words = _quoted(said, text)
         when = _as_dated(first, text) if first else last and f"until {last}"
-        end = {"object": as_written(target, text)} if target else {"value": words}
-        fact = {"subject": as_written(subject, text), "relation": name, **end, "words": words, "when": when}
+        end = {"object": _as_written(target, text)} if target else {"value": words}
+        fact = {"subject": _as_written(subject, text), "relation": name, **end, "words": words, "when": when}
         facts[key_of(text)].append(fact)
     answers = {key: (json.dumps({"facts": found}, ensure_ascii=False),) for key, found in facts.items()}
     return answers, {"types": _TYPES, "relations": relations} if relations else {}
@@ -165,7 +165,7 @@ def _as_dated(day: str, text: str) -> str:
     return max(found, key=len, default=day)
 
 
-def as_written(name: str, text: str) -> str:
+def _as_written(name: str, text: str) -> str:
     """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
     capitals = _capitals(text)
     start = capitals.find(name)

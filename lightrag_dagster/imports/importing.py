@@ -54,7 +54,7 @@ class TakenAnswers(NamedTuple):
     unused: int
 
 
-def take_answers(
+def _take_answers(
     source: str, tables: SourceTables, recipes: Recipes, base: StoredBase, reading: Reading = EXTRACTION
 ) -> TakenAnswers:
     """Give the chunks of a source without a row the stored answers about their text, as rows of the base's recipe.
@@ -84,7 +84,7 @@ def take_answers(
     return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
 
 
-def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:
+def _take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:
     """Store vectors of chunks under the keys of today's embedder, where its text is equal; return their number.
 
     None is taken if they have other dimensions than the settings say. Raises StoreError.
@@ -172,10 +172,10 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
         chunk_source(source, tables, recipes)  # without an embedder, as in a plan
     else:
         ingestion.chunk()
-    taken = take_answers(source, tables, recipes, base)
+    taken = _take_answers(source, tables, recipes, base)
     if base.schema:
         _take_claims(source, tables, recipes, base)
-    vectors = take_vectors(source, tables, recipes, base) if same_embedder else 0
+    vectors = _take_vectors(source, tables, recipes, base) if same_embedder else 0
     return Imported(written, taken, vectors, make_plan(settings, [source]))
 
 
@@ -206,7 +206,7 @@ def _take_claims(source: str, tables: SourceTables, recipes: Recipes, base: Stor
     known = set(map(folded, one.relations))
     if lacking := [name for name in base.schema["relations"] if folded(name) not in known]:
         base.notes.append(f"claims left out, since {_CLAIMS}.yaml lacks their relations: {', '.join(lacking)}")
-    take_answers(source, tables, recipes, base, Reading(one))
+    _take_answers(source, tables, recipes, base, Reading(one))
 
 
 def require_plain(settings: Settings, source: str) -> None:

@@ -49,8 +49,8 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
     silent = {key for key in silent if chunks.document[key] in ids}
-    if graph := read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
-        base.edited = edited_names(graph, answers.values(), summaries)
+    if graph := _read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
+        base.edited = _edited_names(graph, answers.values(), summaries)
         if graph.silent:
             stores.notes.append(
                 f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
@@ -161,7 +161,7 @@ def _path(row: Row) -> str:
 _FILE = "graph_chunk_entity_relation.graphml"
 
 
-class StoredGraph(NamedTuple):
+class _StoredGraph(NamedTuple):
     """The description of each name of a graph, and its `silent` names.
 
     These are of a chunk without an answer, so that what was edited is not known of them.
@@ -171,12 +171,12 @@ class StoredGraph(NamedTuple):
     silent: set[str]
 
 
-def read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> StoredGraph | None:
+def _read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> _StoredGraph | None:
     """Return the graph in a folder; None if there is none, or it is damaged.
 
     A chunk without an answer `is_silent`.
     """
-    found, keys = StoredGraph({}, set()), dict[str, str]()
+    found, keys = _StoredGraph({}, set()), dict[str, str]()
     try:
         if (path := stores.path(_FILE)) is None:
             raise ValueError("it is not in the folder, or is a link out of it")
@@ -198,7 +198,7 @@ def read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> StoredGr
     return found
 
 
-def edited_names(graph: StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
+def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
     """Return the names that graph and answers do not share, and those with a description that no answer has."""
     names, texts = dict[str, str](), set(map(_letters, summaries))
     for records in (parse_response(one) for several in answers for one in several):

@@ -54,7 +54,7 @@ class Lookups:
         """
         from lightrag_dagster.query.graph.finding import find
 
-        most = number_from_1(limit, "limit")
+        most = _number_from_1(limit, "limit")
         return self._seen(lambda seen: find(seen, name, most), filters)
 
     def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10) -> Profile:
@@ -72,7 +72,7 @@ class Lookups:
         """
         from lightrag_dagster.query.graph.entity import entity
 
-        most = number_from_1(limit, "limit")
+        most = _number_from_1(limit, "limit")
         return self._seen(lambda seen: entity(seen, name, most), filters)
 
     def neighbours(self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50) -> Neighbourhood:
@@ -86,7 +86,7 @@ class Lookups:
         """
         from lightrag_dagster.query.graph.entity import neighbours
 
-        most, furthest = number_from_1(limit, "limit"), number_from_1(hops, "hops")
+        most, furthest = _number_from_1(limit, "limit"), _number_from_1(hops, "hops")
         return self._seen(lambda seen: neighbours(seen, name, furthest, most), filters)
 
     def path(
@@ -103,7 +103,7 @@ class Lookups:
         """
         from lightrag_dagster.query.graph.paths import paths
 
-        most, ways = number_from_1(limit, "limit"), get_args(Way)
+        most, ways = _number_from_1(limit, "limit"), get_args(Way)
         if by is not None and by not in ways:
             raise QueryError(f"by takes {' or '.join(ways)}, not {shown(by)}")
         return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters)
@@ -137,7 +137,7 @@ class Lookups:
         """
         from lightrag_dagster.query.facts.asking import list_facts
 
-        most, asked = number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
         return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters)
 
     def count(
@@ -160,7 +160,7 @@ class Lookups:
         """
         from lightrag_dagster.query.facts.asking import count_facts
 
-        most, asked = number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
         if by is not None and by not in get_args(By):
             raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
         return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters)
@@ -267,7 +267,7 @@ _MOST = 2**31
 """Numbers from here on count nothing that a snapshot has."""
 
 
-def number_from_1(value: object, name: str) -> int:
+def _number_from_1(value: object, name: str) -> int:
     """Return a whole number from 1; raises QueryError."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) < _MOST:
         raise wrong(name, "a whole number from 1", value)

@@ -28,7 +28,7 @@ from lightrag_dagster.stages.documents.connectors.web import Web
 _GROUP = "lightrag_dagster.sources"
 
 
-def is_installed(scheme: str) -> bool:
+def _is_installed(scheme: str) -> bool:
     """Say whether a package brings a kind of source for a scheme of URIs."""
     return bool(scheme) and scheme in installed(_GROUP)
 
@@ -80,7 +80,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         of = table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
-    if is_installed(scheme):
+    if _is_installed(scheme):
         return InstalledSource(uri, patterns)
     if scheme in WEB:
         return _on_the_web(name, uri, patterns, settings.follow_hosts)

@@ -1,4 +1,4 @@
-"""Documents in any file system that fsspec knows: an archive, another machine, a repository."""
+"""Documents in any file system that fsspec knows: another machine, a repository, an archive, as its index lists it."""
 
 import errno
 import re
@@ -23,27 +23,30 @@ if TYPE_CHECKING:
 
     from fsspec import AbstractFileSystem
 
-
 _SAYS_UTF8 = 0x800  # flag of a name; Python takes others for cp437
 _LEADS_OUT = "its name leads out of the archive; pack it under another"
 _IRREGULAR = "not a regular file"
 _REPEATED = "a later entry of the archive has the same name, and that one is read; pack them under different names"
 
 
-class ArchiveEntry(NamedTuple):
-    """A visible file of an archive: its path below the folder, fsspec's facts, and the reason not to read it."""
+class _ArchiveEntry(NamedTuple):
+    """A visible file of an archive: its path below the folder, fsspec's facts, and the reason not to read it.
+
+    fsspec walks an archive as a tree of folders, and loses names that lead out of it, and repeated ones: so its index
+    is read.
+    """
 
     path: str
     facts: dict[str, Any]
     refused: str | None = None
 
 
-def is_archive(system: "AbstractFileSystem") -> bool:
+def _is_archive(system: "AbstractFileSystem") -> bool:
     """Return True if a file system is an archive whose index can be read: ZIP or tar."""
     return hasattr(system, "zip") or hasattr(system, "tar")
 
 
-def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
+def _entries_of(system: "AbstractFileSystem", root: str) -> Iterator[_ArchiveEntry]:
     """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
     found = [(path, *one) for one in _files(system) if (path := _below(root, one[0])) is not None]
     total, seen = Counter(path for path, *_ in found), Counter[str]()
@@ -56,7 +59,7 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry
             path, refused = f"{path} (entry {seen[path]} of {total[path]})", _REPEATED
         elif leads_out:
             refused = _LEADS_OUT
-        yield ArchiveEntry(path, {"name": place} if refused else _facts(system, place), refused)
+        yield _ArchiveEntry(path, {"name": place} if refused else _facts(system, place), refused)
 
 
 def _files(system: "AbstractFileSystem") -> list[tuple[str, str, str | None]]:
@@ -122,7 +125,7 @@ class FileSystem(ByURI):
         with _as_os_errors():
             self.__dict__.pop("_opened", None)  # a connection of an earlier listing may remember that one
             system, root = self._opened
-            found = entries_of(system, root) if is_archive(system) else _walk(system, root)
+            found = _entries_of(system, root) if _is_archive(system) else _walk(system, root)
             first = next(found, None)
             if first is None and not system.exists(root):
                 raise FileNotFoundError(errno.ENOENT, "it is not there")
@@ -162,10 +165,10 @@ class FileSystem(ByURI):
         return guards
 
 
-def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
+def _walk(system: "AbstractFileSystem", root: str) -> Iterator[_ArchiveEntry]:
     """Yield the visible files below a folder, or the one file."""
     if system.isfile(root):
-        yield ArchiveEntry(root.rpartition("/")[2], system.info(root))
+        yield _ArchiveEntry(root.rpartition("/")[2], system.info(root))
         return
     if not system.exists(root):
         return
@@ -175,7 +178,7 @@ def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
         below = folder[len(root) :].strip("/")
         for name, facts in files.items():
             if not name.startswith("."):
-                yield ArchiveEntry(f"{below}/{name}" if below else name, facts)
+                yield _ArchiveEntry(f"{below}/{name}" if below else name, facts)
 
 
 @contextmanager
