@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for group in SUBCOMMANDS:
-    app.add_typer(group)
+    app.add_typer(group, name=group.info.name)
 
 _IN_A_SCOPE = """
 query sql cypher find entity neighbours path facts count communities export report status serve mcp
