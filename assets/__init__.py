@@ -3,13 +3,11 @@
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.downstream import communities, duplicate_candidates, exports, graph_report
-from lightrag_dagster.assets.extraction_evaluation import extraction_evaluation
-from lightrag_dagster.assets.facts import facts, merged_facts, readings
+from lightrag_dagster.assets.evaluation import extraction_evaluation, retrieval_evaluation
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
-from lightrag_dagster.assets.ingestion import chunks, extractions, mentions, raw_documents
+from lightrag_dagster.assets.ingestion import chunks, extractions, facts, mentions, raw_documents, readings
 from lightrag_dagster.assets.knowledge_base import knowledge_base
-from lightrag_dagster.assets.merged import merged
-from lightrag_dagster.assets.retrieval_evaluation import retrieval_evaluation
+from lightrag_dagster.assets.merged import merged, merged_facts
 from lightrag_dagster.assets.status_report import status_report
 from lightrag_dagster.assets.vectors import chunk_vectors, entity_vectors, relation_vectors
 

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import LLM_POOL, asset
+from lightrag_dagster.assets.declared import LLM_POOL, downstream
 from lightrag_dagster.assets.metadata import account_of, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
@@ -10,9 +10,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
 
-@asset(
-    deps=["knowledge_base"],
-    group_name="downstream",
+@downstream(
     pool=LLM_POOL,
     kinds={"parquet"},
     description="One row a question of the file that the setting `questions` names: answer, references, snapshot, "

@@ -7,6 +7,7 @@ the assets of one knowledge base.
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -99,6 +100,10 @@ def asset(
         return Declared(chosen, compute, [dg.AssetSpec(chosen, **spec)], partitioned, pool, checks or {})
 
     return declare
+
+
+downstream = partial(asset, deps=["knowledge_base"], group_name="downstream")
+"""Declare an asset that is made from the published snapshot."""
 
 
 def observable(**spec: Any) -> Callable[[Compute], Declared]:

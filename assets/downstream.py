@@ -3,7 +3,7 @@
 import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import WRITER_POOL, asset
+from lightrag_dagster.assets.declared import WRITER_POOL, downstream
 from lightrag_dagster.assets.metadata import Metadata, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.situation import Situation
@@ -11,9 +11,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_values
 
 
-@asset(
-    deps=["knowledge_base"],
-    group_name="downstream",
+@downstream(
     kinds={"parquet", "duckdb"},
     description="One row a pair of entities of the published snapshot that may be one, with evidence, a score and a "
     "verdict. Nothing is joined: `curate review` asks people.",
@@ -31,9 +29,7 @@ def duplicate_candidates(lightrag: dg.ResourceParam[LightRAG]) -> dg.Materialize
     return materialised(found.version, metadata)
 
 
-@asset(
-    deps=["knowledge_base"],
-    group_name="downstream",
+@downstream(
     kinds={"parquet"},
     description="One row a group of entities that have more relations among each other than to others, by the Leiden "
     "algorithm; needs the extra `graph`.",
@@ -50,9 +46,7 @@ def communities(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     return materialised(version.version, table_metadata(found, seconds=watch.seconds) | levels | lineage)
 
 
-@asset(
-    deps=["knowledge_base"],
-    group_name="downstream",
+@downstream(
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
     description="The published snapshot in the formats that the setting `exports` names, for other programs.",
@@ -74,9 +68,7 @@ def exports(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     return materialised("-".join([found.snapshot_id, *sorted({*formats})]), metadata)
 
 
-@asset(
-    deps=["knowledge_base"],
-    group_name="downstream",
+@downstream(
     pool=WRITER_POOL,
     kinds={"html"},
     description="One HTML file about the published snapshot, which asks no network: its entities as a table and as a "

@@ -1,10 +1,11 @@
 """The assets of a source, one partition each; their steps are shown alike in a run of one source and of many."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
+from lightrag_dagster.assets.declared import LLM_POOL, Declared, asset, multi_asset
 from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch, together
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.progress_log import logged
@@ -17,6 +18,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
+from lightrag_dagster.view_schemas import DESCRIPTIONS
 
 
 def in_own_run(step: str) -> Compute:
@@ -80,32 +82,24 @@ def raw_documents(
     yield from in_own_run("raw_documents")(context, config, lightrag)
 
 
-chunks = asset(
-    name="chunks",
-    partitioned=True,
-    deps=["raw_documents"],
-    group_name="ingestion",
-    kinds={"python", "parquet"},
-    description="One row a chunk position: content-addressed id, text, tokens, character span and heading.",
-)(in_own_run("chunks"))
+def _step(name: str, described: Mapping[str, str], after: str, *, asks: bool = False) -> Declared:
+    """Declare a step of a source that follows another; of one that `asks` a model, batches may be awaited."""
+    spec: dict[str, Any] = {"pool": LLM_POOL, "skippable": True} if asks else {}
+    kinds = {"openai" if asks else "python", "parquet"}
+    declare = multi_asset(name, described, partitioned=True, deps=[after], group_name="ingestion", kinds=kinds, **spec)
+    return declare(in_own_run(name))
 
-extractions = asset(
-    name="extractions",
-    partitioned=True,
-    deps=["chunks"],
-    group_name="ingestion",
-    pool=LLM_POOL,
-    kinds={"openai", "parquet"},
-    skippable=True,
-    description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",
-)(in_own_run("extractions"))
 
+_CHUNKS = {"chunks": "One row a chunk position: content-addressed id, text, tokens, character span and heading."}
+_ASKED = {"extractions": "One row a distinct chunk: the raw responses of every round, status, tokens and cost."}
 _PARSED = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
     "relation_mentions": "Relations as each chunk states them; parsing again costs no call.",
     "parsed": "Numbers of rows of each chunk's answers that became mentions or could not be used, and the reason.",
 }
 
-mentions = multi_asset(
-    "mentions", _PARSED, partitioned=True, deps=["extractions"], group_name="ingestion", kinds={"python", "parquet"}
-)(in_own_run("mentions"))
+chunks = _step("chunks", _CHUNKS, after="raw_documents")
+extractions = _step("extractions", _ASKED, after="chunks", asks=True)
+mentions = _step("mentions", _PARSED, after="extractions")
+readings = _step("readings", {"readings": DESCRIPTIONS["readings"]}, after="chunks", asks=True)
+facts = _step("facts", {name: DESCRIPTIONS[name] for name in ("facts", "read_facts")}, after="readings")

@@ -1,4 +1,4 @@
-"""`entities`, `relations` and their evidence: the merge over all accepted sources."""
+"""`entities`, `relations`, facts and the evidence of all: the merge over all accepted sources."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +13,7 @@ from lightrag_dagster.assets.declared import LLM_POOL, all_of, multi_asset
 from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
@@ -20,6 +21,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
+from lightrag_dagster.storage.snapshots.generations import newest_merged
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 from lightrag_dagster.view_schemas import DESCRIPTIONS
 
@@ -73,6 +75,28 @@ def merged(
             **column_lineage(name, namespace),
         )
         yield materialised(record.tables[name], metadata, recipe=record.inputs.recipe, asset=namespace.key(name))
+
+
+@multi_asset(
+    "merged_facts",
+    {name: DESCRIPTIONS[name] for name in MERGED_PASS_TABLES},
+    deps=["entities", *all_of("facts")],
+    group_name="knowledge_base",
+    kinds={"duckdb", "parquet"},
+)
+def merged_facts(
+    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
+) -> Iterator[dg.MaterializeResult]:
+    """Report the facts that the merge made beside the entities."""
+    generation = newest_merged(lightrag.home)
+    record, namespace = generation.record(), Namespace(lightrag.settings.namespace)
+    for name, schema in MERGED_PASS_TABLES.items():
+        first, rows = schema.empty_table(), 0
+        for path in generation.table_files(name):  # one, or none before a pass was merged
+            first, rows = read_first(path, FIRST_ROWS), count_rows(path)
+        metadata = table_metadata(first, rows, generation=generation.id, **column_lineage(name, namespace))
+        version, recipe = record.tables.get(name, "none"), record.inputs.recipe
+        yield materialised(version, metadata, recipe=recipe, asset=namespace.key(name))
 
 
 def _capped(path: Path) -> Metadata:

@@ -3,35 +3,14 @@
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from lightrag_dagster.cli import analysts, graph, serve, upkeep
+from lightrag_dagster.cli import analysts, graph, options, serve, upkeep
 from lightrag_dagster.cli.exits import Commands
-from lightrag_dagster.cli.options import (
-    AcceptDeletes,
-    AsJson,
-    AsOf,
-    MaxAge,
-    MaxCost,
-    Snapshot,
-    Sources,
-    Timeout,
-    WaitLock,
-    with_filters,
-)
-from lightrag_dagster.cli.subcommands import (
-    batch_app,
-    cache_app,
-    curate_app,
-    gold_app,
-    prompts_app,
-    readings_app,
-    snapshots_app,
-)
+from lightrag_dagster.cli.subcommands import SUBCOMMANDS
 from lightrag_dagster.cli.terminal import console, repeat_options
-from lightrag_dagster.query.mode import MODES, ModeName
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.filters.filters import Filters
@@ -45,14 +24,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.add_typer(snapshots_app, name="snapshots")
-app.add_typer(cache_app, name="cache")
-app.add_typer(batch_app, name="batch")
-app.add_typer(curate_app, name="curate")
-app.add_typer(gold_app, name="gold")
-app.add_typer(prompts_app, name="prompts")
-app.add_typer(readings_app, name="readings")
-
+for group in SUBCOMMANDS:
+    app.add_typer(group, name=group.info.name)
 
 _IN_A_SCOPE = """
 query sql cypher find entity neighbours path facts count communities export report status serve mcp
@@ -118,29 +91,29 @@ def demo() -> None:
 
 @app.command()
 def run(
-    source: Sources = None,
-    accept_deletes: AcceptDeletes = False,
+    source: options.Sources = None,
+    accept_deletes: options.AcceptDeletes = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
-    max_cost: MaxCost = None,
+    max_cost: options.MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
-    raise typer.Exit(run_pipeline(console(), source or [], overrides, **options))
+    asked = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
+    raise typer.Exit(run_pipeline(console(), source or [], overrides, **asked))
 
 
 @app.command()
 def plan(
-    source: Sources = None,
+    source: options.Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     retry_failed: Annotated[bool, typer.Option(help="Plan `run --retry-failed` instead.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the work and the cost of a `run`; no model is asked."""
     if backfill and retry_failed:
@@ -152,7 +125,7 @@ def plan(
 
 @app.command()
 def backfill(
-    source: Sources = None,
+    source: options.Sources = None,
     knowledge_base: Annotated[
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
@@ -161,10 +134,10 @@ def backfill(
         bool | None,
         typer.Option(help="Make the gold passages first; exit code 3 if they are worse. Else gold.gate."),
     ] = None,
-    accept_deletes: AcceptDeletes = False,
-    max_cost: MaxCost = None,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    accept_deletes: options.AcceptDeletes = False,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
@@ -193,8 +166,8 @@ def try_recipe(
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     readings: Annotated[Path | None, typer.Option(help="Folder of schemas of passes, in place of the setting.")] = None,
-    max_cost: MaxCost = None,
-    as_json: AsJson = False,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
@@ -203,29 +176,14 @@ def try_recipe(
 
 
 @app.command()
-@with_filters
+@options.with_filters
+@options.with_question
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     filters: "Filters",
-    snapshot: Snapshot = None,
-    mode: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
-    ] = None,
-    low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
-    high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(help="Entities, and relations, found by vector search; else the setting, by default 40."),
-    ] = None,
-    chunk_top_k: Annotated[
-        int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
-    ] = None,
-    prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
-    as_of: AsOf = None,
-    response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
-    user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
-    timeout: Timeout = None,
-    as_json: AsJson = False,
+    given: dict[str, Any],
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
@@ -235,21 +193,10 @@ def query(
     from lightrag_dagster.cli.query import ask, output_of
     from lightrag_dagster.query.types import Keywords
 
-    options: QueryOptions = {
-        "mode": cast(ModeName | None, mode),
-        "filters": filters,
-        "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
-        "top_k": top_k,
-        "chunk_top_k": chunk_top_k,
-        "prefer": prefer,
-        "as_of": as_of,
-        "response_type": response_type,
-        "user_prompt": user_prompt,
-        "explain": explain,
-        "timeout": timeout,
-    }
+    given["keywords"] = Keywords(tuple(given.pop("high_level") or ()), tuple(given.pop("low_level") or ()))
+    asked = cast("QueryOptions", given | {"filters": filters, "explain": explain})
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(quotes=True), question, options, output, snapshot)
+    ask(console(quotes=True), question, asked, output, snapshot)
 
 
 for command in (*graph.COMMANDS, *serve.COMMANDS):
@@ -269,7 +216,7 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
@@ -288,7 +235,7 @@ for command in analysts.COMMANDS:
 
 @app.command()
 def status(
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
     check: Annotated[
         bool,
         typer.Option(
@@ -297,7 +244,7 @@ def status(
             "2 if it cannot tell.",
         ),
     ] = False,
-    max_age: MaxAge = None,
+    max_age: options.MaxAge = None,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
     if check and as_json:
@@ -327,7 +274,7 @@ def costs(
     by: Annotated[
         list[CostKey] | None, typer.Option(help="Sum by this column (repeatable); by all unless given.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
@@ -360,8 +307,8 @@ def import_from(
         bool, typer.Option("--same-embedder", help="The configured embedder made its vectors: take those of chunks.")
     ] = False,
     dry_run: Annotated[bool, typer.Option(help="Only say what would come in, and what is left to pay.")] = False,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
+    as_json: options.AsJson = False,
+    _wait_lock: options.WaitLock = None,
 ) -> None:
     """Make a source of what another system has stored, with the answers that were paid for there."""
     from lightrag_dagster.cli.importing import ImportOptions, run_import, run_import_of_table

@@ -5,15 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from lightrag_dagster.cli.options import (
-    AsJson,
-    EscapeFormulas,
-    RowsForm,
-    Snapshot,
-    form_of,
-    with_conditions,
-    with_filters,
-)
+from lightrag_dagster.cli import options
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
@@ -33,44 +25,44 @@ def _answer(snapshot: str | None, as_json: bool, ask: "Callable[[KnowledgeBase],
     answer(console(quotes=True), snapshot, as_json, ask)
 
 
-@with_filters
+@options.with_filters
 def find(
     name: Annotated[str, typer.Argument(help="A name, a part of one, or a misspelt one.")],
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 20,
-    snapshot: Snapshot = None,
-    as_json: AsJson = False,
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find the entities that a name may mean."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.find(name, filters=filters, limit=limit))
 
 
-@with_filters
+@options.with_filters
 def entity(
     name: _Name,
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most aliases, quotes and neighbours that are printed.")] = 10,
-    snapshot: Snapshot = None,
-    as_json: AsJson = False,
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show an entity: aliases, evidence with quotes, newest first, and neighbours."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.entity(name, filters=filters, limit=limit))
 
 
-@with_filters
+@options.with_filters
 def neighbours(
     name: _Name,
     filters: "Filters",
     hops: Annotated[int, typer.Option(min=1, help="The furthest that they may be.")] = 1,
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 50,
-    snapshot: Snapshot = None,
-    as_json: AsJson = False,
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the entities around one, nearest first, then by weight."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.neighbours(name, hops, filters=filters, limit=limit))
 
 
-@with_filters
+@options.with_filters
 def path(
     start: _Name,
     end: _Name,
@@ -79,32 +71,32 @@ def path(
         Literal["hops", "weight"] | None, typer.Option(help="Only the shortest path, or only the strongest.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most quotes that are printed for a step.")] = 1,
-    snapshot: Snapshot = None,
-    as_json: AsJson = False,
+    snapshot: options.Snapshot = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the shortest and the strongest path between two entities, with evidence."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.path(start, end, by=by, filters=filters, limit=limit))
 
 
-@with_filters
-@with_conditions
+@options.with_filters
+@options.with_conditions
 def facts(
     filters: "Filters",
     given: dict[str, str | None],
     limit: Annotated[int, typer.Option(min=1, help="Most facts that are printed.")] = 100,
-    snapshot: Snapshot = None,
-    output: RowsForm = "table",
-    escape_formulas: EscapeFormulas = False,
+    snapshot: options.Snapshot = None,
+    output: options.RowsForm = "table",
+    escape_formulas: options.EscapeFormulas = False,
 ) -> None:
     """List facts, newest first, superseded ones too unless --as-of is given."""
     from lightrag_dagster.cli.facts import show_facts
 
-    form = form_of(output, escape_formulas=escape_formulas)
+    form = options.form_of(output, escape_formulas=escape_formulas)
     show_facts(console(quotes=True), form, snapshot, filters=filters, limit=limit, **given)
 
 
-@with_filters
-@with_conditions
+@options.with_filters
+@options.with_conditions
 def count(
     filters: "Filters",
     given: dict[str, str | None],
@@ -113,14 +105,14 @@ def count(
         typer.Option(help="A number for each."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most numbers that are printed.")] = 100,
-    snapshot: Snapshot = None,
-    output: RowsForm = "table",
-    escape_formulas: EscapeFormulas = False,
+    snapshot: options.Snapshot = None,
+    output: options.RowsForm = "table",
+    escape_formulas: options.EscapeFormulas = False,
 ) -> None:
     """Count facts; each number names the newest of them, and where they stand."""
     from lightrag_dagster.cli.facts import show_counts
 
-    form = form_of(output, escape_formulas=escape_formulas)
+    form = options.form_of(output, escape_formulas=escape_formulas)
     show_counts(console(quotes=True), form, snapshot, by=by, filters=filters, limit=limit, **given)
 
 
@@ -169,12 +161,12 @@ def export(
     write(console(), form, place, snapshot)
 
 
-@with_filters
+@options.with_filters
 def report(
     filters: "Filters",
     file: Annotated[Path | None, typer.Argument(help="A new file; the home if left out.")] = None,
     snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a file.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a page to look at: entities, graph, evidence and changes in one HTML file, which asks no network.
 

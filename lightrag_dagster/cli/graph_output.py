@@ -8,16 +8,7 @@ from rich.console import Console
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.query.graph.types import (
-    Choice,
-    Connection,
-    GraphPath,
-    Match,
-    Neighbour,
-    Neighbourhood,
-    Profile,
-    Quote,
-)
+from lightrag_dagster.query.graph import types
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.stages.merging.summaries import SEPARATOR
 
@@ -26,7 +17,7 @@ _BRIEF = 160
 
 _WAYS = {"hops": "shortest", "weight": "strongest"}
 
-Answer = Choice | Profile | Neighbourhood | Connection
+Answer = types.Choice | types.Profile | types.Neighbourhood | types.Connection
 
 
 def answer(console: Console, snapshot: str | None, as_json: bool, ask: Callable[[KnowledgeBase], Answer]) -> None:
@@ -44,17 +35,17 @@ def print_answer(console: Console, found: Answer) -> None:
     for note in found.notes:
         terminal.console(stderr=True).print(f"note: {note}")
     match found:
-        case Choice():
+        case types.Choice():
             _print_choice(console, found)
-        case Profile():
+        case types.Profile():
             _print_profile(console, found)
-        case Neighbourhood():
+        case types.Neighbourhood():
             _print_neighbourhood(console, found)
-        case Connection():
+        case types.Connection():
             _print_connection(console, found)
 
 
-def _print_choice(console: Console, found: Choice) -> None:
+def _print_choice(console: Console, found: types.Choice) -> None:
     """Print the entities that a name may mean."""
     if found.matches:
         rows = [(one.name, one.type, f"{one.passages:,}", _fit(one), one.entity_id) for one in found.matches]
@@ -70,7 +61,7 @@ def _print_choice(console: Console, found: Choice) -> None:
         console.print(f"{found.left_out:,} more; --limit prints them.")
 
 
-def _print_profile(console: Console, found: Profile) -> None:
+def _print_profile(console: Console, found: types.Profile) -> None:
     """Print all about one entity."""
     _print_title(console, found)
     console.print(f"passages: {found.passages:,}, in {', '.join(found.sources)}; relations: {found.degree:,}")
@@ -91,7 +82,7 @@ def _print_profile(console: Console, found: Profile) -> None:
         _print_rest(console, found.neighbours_left_out)
 
 
-def _print_neighbourhood(console: Console, found: Neighbourhood) -> None:
+def _print_neighbourhood(console: Console, found: types.Neighbourhood) -> None:
     """Print the entities around one."""
     _print_title(console, found)
     for distance, count in enumerate(found.counts, 1):
@@ -104,12 +95,12 @@ def _print_neighbourhood(console: Console, found: Neighbourhood) -> None:
         console.print("no relation leads anywhere")
 
 
-def _print_connection(console: Console, found: Connection) -> None:
+def _print_connection(console: Console, found: types.Connection) -> None:
     """Print the paths between two entities."""
     if found.components:
         sizes = " and ".join(f"{size:,}" for size in found.components)
         console.print(f"No path leads from {found.src} to {found.tgt}: they are in parts of {sizes} entities.")
-    same = defaultdict[tuple[str, ...], list[GraphPath]](list)  # the shortest path may be the strongest
+    same = defaultdict[tuple[str, ...], list[types.GraphPath]](list)  # the shortest path may be the strongest
     for path in found.paths:
         same[tuple(step.relation_id for step in path.steps)].append(path)
     for path, *others in same.values():
@@ -125,11 +116,11 @@ def _print_connection(console: Console, found: Connection) -> None:
         console.print()
 
 
-def _print_title(console: Console, found: Profile | Neighbourhood) -> None:
+def _print_title(console: Console, found: types.Profile | types.Neighbourhood) -> None:
     console.print(f"{found.name} ({found.type}), {found.entity_id}", style="bold")
 
 
-def _print_quote(console: Console, quote: Quote, indent: str = "  ") -> None:
+def _print_quote(console: Console, quote: types.Quote, indent: str = "  ") -> None:
     pages = "" if quote.page is None else f", page {quote.page}"
     if quote.page is not None and (quote.page_end or quote.page) != quote.page:
         pages = f", pages {quote.page}–{quote.page_end}"
@@ -143,13 +134,13 @@ def _print_rest(console: Console, left_out: int, indent: str = "  ") -> None:
         console.print(f"{indent}… and {left_out:,} more")
 
 
-def _fit(match: Match) -> str:
+def _fit(match: types.Match) -> str:
     if match.kind in ("exact", "id") or match.matched == match.name:
         return match.kind
     return f"{match.kind}: {match.matched}"
 
 
-def _neighbour(one: Neighbour, *, through: bool = False) -> str:
+def _neighbour(one: types.Neighbour, *, through: bool = False) -> str:
     by = f", by {one.through}" if through else ""
     return f"  {one.weight:g}  {one.name} ({one.type}){by}: {_brief(one.description)}"
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from lightrag_dagster.query.mode import MODES
+
 if TYPE_CHECKING:
     from lightrag_dagster.cli.rows import Form
 
@@ -111,6 +113,25 @@ _CONDITIONS: dict[str, Any] = {
 }
 """The option of each condition of `KnowledgeBase.facts`."""
 
+_QUESTION: dict[str, Any] = {
+    "mode": Annotated[
+        _Text, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
+    ],
+    "low_level": Annotated[_Texts, typer.Option(help="A keyword that finds entities (repeatable).")],
+    "high_level": Annotated[_Texts, typer.Option(help="A keyword that finds relations (repeatable).")],
+    "top_k": Annotated[
+        int | None,
+        typer.Option(help="Entities, and relations, found by vector search; else the setting, by default 40."),
+    ],
+    "chunk_top_k": Annotated[int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")],
+    "prefer": Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")],
+    "as_of": AsOf,
+    "response_type": Annotated[_Text, typer.Option(help="Form and length, like 'Bullet Points'.")],
+    "user_prompt": Annotated[_Text, typer.Option(help="Further instructions to the model.")],
+    "timeout": Timeout,
+}
+"""The option of each of `QueryOptions` that takes a value, and of both kinds of keywords."""
+
 
 def _expanded(
     parameter: str, options: dict[str, Any], made: Callable[[dict[str, Any]], object]
@@ -146,3 +167,6 @@ with_filters = _expanded("filters", _OPTIONS, _filters)
 
 with_conditions = _expanded("given", _CONDITIONS, dict)
 """Give a command an option for each condition on facts in place of its parameter `given`."""
+
+with_question = _expanded("given", _QUESTION, dict)
+"""Give a command an option for each option of a question in place of its parameter `given`."""

@@ -18,14 +18,8 @@ from lightrag_dagster.query.home_tables import tables_of_home, words_of
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
-from lightrag_dagster.storage.snapshots.snapshots import (
-    published_snapshot,
-    refresh_snapshot,
-    require_published,
-    required,
-    snapshot_named,
-)
 
 _SHOWN_ROWS = 100
 
@@ -93,7 +87,7 @@ def _communities(home: Home, snapshot: str | None) -> pa.Table:
     from lightrag_dagster.pipeline.communities import communities, communities_of
 
     if snapshot:
-        return communities_of(CheckedGeneration.of(home, snapshot_named(home, snapshot).snapshot_id))
+        return communities_of(CheckedGeneration.of(home, snapshots.snapshot_named(home, snapshot).snapshot_id))
     return communities(home)
 
 
@@ -124,10 +118,10 @@ def _bounded(size: int) -> Iterator[None]:
 
 def _tables(home: Home, snapshot: str | None) -> sql.TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
-    refresh_snapshot(home, snapshot)
-    manifest = snapshot_named(home, snapshot) if snapshot else published_snapshot(home)
+    snapshots.refresh_snapshot(home, snapshot)
+    manifest = snapshots.snapshot_named(home, snapshot) if snapshot else snapshots.published_snapshot(home)
     if manifest is not None or home.scope:
-        return sql.published_tables(CheckedGeneration.of(home, required(home, manifest).snapshot_id))
+        return sql.published_tables(CheckedGeneration.of(home, snapshots.required(home, manifest).snapshot_id))
     found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
@@ -140,7 +134,7 @@ def _newest_tables(home: Home) -> sql.TableFiles:
     refresh(home)
     found = sql.unpublished_tables(home)
     if not found:
-        require_published(home)  # which says what to do
+        snapshots.require_published(home)  # which says what to do
     return found
 
 

@@ -9,7 +9,7 @@ import typer
 from lightrag_dagster.cli.options import AsJson
 from lightrag_dagster.cli.terminal import console
 
-snapshots_app = typer.Typer(help="List snapshots, and give them names.", no_args_is_help=False)
+snapshots_app = typer.Typer(name="snapshots", help="List snapshots, and give them names.", no_args_is_help=False)
 
 
 @snapshots_app.callback(invoke_without_command=True)
@@ -40,7 +40,7 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     pin(console(), name, None)
 
 
-cache_app = typer.Typer(help="Show how many responses and vectors are stored, and what they cost.")
+cache_app = typer.Typer(name="cache", help="Show how many responses and vectors are stored, and what they cost.")
 
 
 @cache_app.callback(invoke_without_command=True)
@@ -63,7 +63,7 @@ def cache_prune(
     run_prune(console(), unused_for, dry_run=dry_run)
 
 
-batch_app = typer.Typer(help="List the batches at the language model's provider, with their progress.")
+batch_app = typer.Typer(name="batch", help="List the batches at the language model's provider, with their progress.")
 
 
 @batch_app.callback(invoke_without_command=True)
@@ -89,7 +89,9 @@ def batch_cancel(
     cancel_batches(console(), batch or [], every=every)
 
 
-prompts_app = typer.Typer(help="Prompts, of which each can be replaced by a file of yours.", no_args_is_help=True)
+prompts_app = typer.Typer(
+    name="prompts", help="Prompts, of which each can be replaced by a file of yours.", no_args_is_help=True
+)
 
 
 @prompts_app.command("export")
@@ -103,7 +105,7 @@ def prompts_export(folder: Annotated[Path, typer.Argument(help="The folder to wr
     )
 
 
-readings_app = typer.Typer(help="Schemas by which passes read facts.", no_args_is_help=True)
+readings_app = typer.Typer(name="readings", help="Schemas by which passes read facts.", no_args_is_help=True)
 
 
 @readings_app.command("check")
@@ -122,7 +124,7 @@ def readings_draft(name: Annotated[str, typer.Argument(help="The name of the pas
     draft_reading(console(quotes=False), name)
 
 
-gold_app = typer.Typer(help="Measure extraction by rows that people labelled.", no_args_is_help=True)
+gold_app = typer.Typer(name="gold", help="Measure extraction by rows that people labelled.", no_args_is_help=True)
 
 
 @gold_app.command("draft")
@@ -151,7 +153,7 @@ def gold_score(
     raise typer.Exit(show_scores(console(quotes=False), gold, rows=rows, as_json=as_json))
 
 
-curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.")
+curate_app = typer.Typer(name="curate", help="Decide about names, for good: merge, split, rename and others.")
 
 
 @curate_app.callback(invoke_without_command=True)
@@ -345,3 +347,6 @@ def curate_check() -> None:
     from lightrag_dagster.cli.curate import check_decisions
 
     check_decisions(console())
+
+
+SUBCOMMANDS = (snapshots_app, cache_app, batch_app, curate_app, gold_app, prompts_app, readings_app)

@@ -3,17 +3,19 @@
 import base64
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
+from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.imports.edited import edited_names, read_graph
 from lightrag_dagster.imports.json_stores import JsonStores, Row
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, valid
+from lightrag_dagster.imports.stored import EditedName, StoredBase, StoredDocument, key_of, valid
+from lightrag_dagster.stages.extraction.parsing import parse_response
 
 RECIPE = "lightrag-1.5.7"
 """The recipe of rows that come from LightRAG."""
@@ -47,8 +49,8 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
     silent = {key for key in silent if chunks.document[key] in ids}
-    if graph := read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
-        base.edited = edited_names(graph, answers.values(), summaries)
+    if graph := _read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
+        base.edited = _edited_names(graph, answers.values(), summaries)
         if graph.silent:
             stores.notes.append(
                 f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
@@ -154,3 +156,69 @@ def _path(row: Row) -> str:
     """Return the path under which a document came in; empty if there was none."""
     path = _text(row, "file_path")
     return "" if path == "unknown_source" else path
+
+
+_FILE = "graph_chunk_entity_relation.graphml"
+
+
+class _StoredGraph(NamedTuple):
+    """The description of each name of a graph, and its `silent` names.
+
+    These are of a chunk without an answer, so that what was edited is not known of them.
+    """
+
+    descriptions: dict[str, str]
+    silent: set[str]
+
+
+def _read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> _StoredGraph | None:
+    """Return the graph in a folder; None if there is none, or it is damaged.
+
+    A chunk without an answer `is_silent`.
+    """
+    found, keys = _StoredGraph({}, set()), dict[str, str]()
+    try:
+        if (path := stores.path(_FILE)) is None:
+            raise ValueError("it is not in the folder, or is a link out of it")
+        with path.open("rb") as file:
+            for _, one in ElementTree.iterparse(file):
+                kind, name = one.tag.rpartition("}")[2], one.get("id", "")
+                if kind == "key" and one.get("for") == "node":
+                    keys[name] = one.get("attr.name", "")
+                elif kind == "node":
+                    said = {keys.get(data.get("key", "")): data.text or "" for data in one}
+                    found.descriptions[name] = said.get("description", "")
+                    if any(map(is_silent, said.get("source_id", "").split("<SEP>"))):
+                        found.silent.add(name)
+                if kind in ("node", "edge"):
+                    one.clear()
+    except (LookupError, OSError, ValueError, ElementTree.ParseError) as error:
+        stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
+        return None
+    return found
+
+
+def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
+    """Return the names that graph and answers do not share, and those with a description that no answer has."""
+    names, texts = dict[str, str](), set(map(_letters, summaries))
+    for records in (parse_response(one) for several in answers for one in several):
+        said = [one.name for one in records.entities] + [
+            name for one in records.relations for name in (one.src, one.tgt)
+        ]
+        names |= {name_key(name): name for name in said}
+        texts |= {_letters(one.description) for one in records.entities}
+    here = {name_key(name) for name in graph.descriptions}
+    found = [EditedName(name, "answers") for key, name in names.items() if key not in here]
+    for name, description in graph.descriptions.items():
+        if name in graph.silent:
+            continue
+        if name_key(name) not in names:
+            found.append(EditedName(name, "graph", description))
+        elif not texts.issuperset(map(_letters, description.split("<SEP>"))):
+            found.append(EditedName(name, "description", description))
+    return sorted(found)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits, which cleaning leaves as they are."""
+    return "".join(filter(str.isalnum, text))

@@ -16,14 +16,8 @@ from typing import Any
 import httpx2
 import openai
 
+from lightrag_dagster import errors
 from lightrag_dagster.core.protocols import ChatResponse
-from lightrag_dagster.errors import (
-    PermanentProviderError,
-    ProviderAccessError,
-    ProviderAwayError,
-    ProviderError,
-    TransientProviderError,
-)
 
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
@@ -61,7 +55,13 @@ class FailedCallError(Exception):
     given_up = False
 
     def __init__(
-        self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "", is_page: bool = False
+        self,
+        error: errors.ProviderError,
+        *,
+        retry: bool,
+        wait: float | None = None,
+        said: str = "",
+        is_page: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error = error
@@ -77,10 +77,10 @@ FORBIDDEN_TEXT = "forbidden_text"
 REFUSED_FORMAT = "refused_format"
 """The code of an error about the format of answers, as the caller finds out."""
 
-_KINDS: dict[str, type[ProviderError]] = {
-    "access": ProviderAccessError,
-    "permanent": PermanentProviderError,
-    "transient": TransientProviderError,
+_KINDS: dict[str, type[errors.ProviderError]] = {
+    "access": errors.ProviderAccessError,
+    "permanent": errors.PermanentProviderError,
+    "transient": errors.TransientProviderError,
 }
 _NO_STATUS = "an error in its answer"
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
@@ -93,7 +93,7 @@ def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> 
     """Return the failure of an answer that arrived and cannot be used for this problem; `said` by a model."""
     message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
     told = f"{message}; {remedy or f'check {target.address}'}, then run again"
-    return FailedCallError(TransientProviderError(told), retry=True, said=said, is_page=problem == A_PAGE)
+    return FailedCallError(errors.TransientProviderError(told), retry=True, said=said, is_page=problem == A_PAGE)
 
 
 def timed_out(target: Target) -> FailedCallError:
@@ -106,7 +106,7 @@ def timed_out(target: Target) -> FailedCallError:
 
 
 def _transient(message: str) -> FailedCallError:
-    return FailedCallError(TransientProviderError(message), retry=True)
+    return FailedCallError(errors.TransientProviderError(message), retry=True)
 
 
 def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCallError:
@@ -120,7 +120,7 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
             f"{target.host} cannot be reached (model {target.model}); "
             f"check {target.address}, and that the server runs, then run again"
         )
-        return FailedCallError(ProviderAwayError(message), retry=True)
+        return FailedCallError(errors.ProviderAwayError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
         return timed_out(target)
     if isinstance(error, openai.APIConnectionError):
@@ -129,10 +129,10 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
     return told or unusable(target, NOT_JSON)
 
 
-def _unsigned(error: openai.OpenAIError, target: Target) -> ProviderAccessError:
+def _unsigned(error: openai.OpenAIError, target: Target) -> errors.ProviderAccessError:
     missing = isinstance(error.__cause__, ImportError)
     remedy = "install lightrag-dagster with the extra of its provider" if missing else f"check {target.key}"
-    return ProviderAccessError(f"no request to {target.host} can be signed (model {target.model}); {remedy}")
+    return errors.ProviderAccessError(f"no request to {target.host} can be signed (model {target.model}); {remedy}")
 
 
 def error_inside(body: Any, target: Target) -> FailedCallError | None:
@@ -208,7 +208,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
-        return FailedCallError(ProviderAwayError(message), retry=False)
+        return FailedCallError(errors.ProviderAwayError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
     return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)

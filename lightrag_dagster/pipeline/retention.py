@@ -14,14 +14,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.records import Record, read_record
-from lightrag_dagster.storage.snapshots.gc import (
-    Garbage,
-    collect_garbage,
-    find_garbage,
-    garbage_generations,
-    kept_snapshots,
-    replaced_graphs,
-)
+from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.generations import remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import now
 
@@ -62,13 +55,13 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
     try:
         with building(home, STEP_SECONDS):
             last = last_collection(home)  # a damaged record is said
-            if not garbage_generations(home, kept_snapshots(home, retention)):
-                for one in replaced_graphs(home):
+            if not gc.garbage_generations(home, gc.kept_snapshots(home, retention)):
+                for one in gc.replaced_graphs(home):
                     remove_graph(one)
                 if last and last.failed:
                     home.collected.unlink()
                 return None
-            found = _result(collect_garbage(home, retention, dry_run=False))
+            found = _result(gc.collect_garbage(home, retention, dry_run=False))
             _write(home, found)
             return found
     except (LightRAGError, OSError) as error:
@@ -79,12 +72,12 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
         return found
 
 
-def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
+def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) -> gc.Garbage:
     """Remove what no kept snapshot needs, and record it; raises as `collect_garbage`.
 
     Call it while holding the builder's lock.
     """
-    garbage = collect_garbage(home, retention, dry_run=dry_run)
+    garbage = gc.collect_garbage(home, retention, dry_run=dry_run)
     if not dry_run:
         _write(home, _result(garbage))
     return garbage
@@ -104,7 +97,7 @@ def disk_of(home: Home, retention: RetentionSettings) -> Disk:
     Raises:
         StoreError: a record is damaged, or a file was removed meanwhile.
     """
-    garbage = find_garbage(home, kept_snapshots(home, retention))
+    garbage = gc.find_garbage(home, gc.kept_snapshots(home, retention))
     return Disk(len(garbage.kept), garbage.bytes_after, garbage.bytes_removed)
 
 
@@ -113,7 +106,7 @@ def last_collection(home: Home) -> Collection | None:
     return read_record(home.collected, Collection)
 
 
-def _result(garbage: Garbage) -> Collection:
+def _result(garbage: gc.Garbage) -> Collection:
     return Collection(
         snapshots=len(garbage.generations),
         table_versions=garbage.table_versions,

@@ -18,12 +18,12 @@ from lightrag_dagster.query.asked import UnderWay, asking
 from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.following import Follower
+from lightrag_dagster.query.lookups import Lookups
 from lightrag_dagster.query.opened import LAST_SECONDS, Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
-from lightrag_dagster.query.table_questions import TableQuestions
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -52,7 +52,7 @@ class Prepared:
     asked: UnderWay = field(default_factory=UnderWay, compare=False, repr=False)
 
 
-class KnowledgeBase(TableQuestions):
+class KnowledgeBase(Lookups):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
     Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the

@@ -13,18 +13,7 @@ from pydantic import ValidationError
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.arguments import (
-    day_of,
-    instance,
-    nearest,
-    seconds_of,
-    several,
-    shown,
-    suggested,
-    text,
-    texts,
-    wrong,
-)
+from lightrag_dagster.query import arguments
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.mode import MODES, Mode, ModeName
 from lightrag_dagster.query.types import Keywords
@@ -125,10 +114,12 @@ def question_of(
         QueryError: it is not a text, or empty, or too short or too long to retrieve by; the mode or an option does not
             exist, or a value is of another kind or out of bounds.
     """
-    asked = composed(text(query, "the question")).strip()
+    asked = composed(arguments.text(query, "the question")).strip()
     for name in options:
         if name not in QueryOptions.__annotations__:
-            raise QueryError(f"there is no option {shown(name)}{suggested(name, QueryOptions.__annotations__)}")
+            raise QueryError(
+                f"there is no option {arguments.shown(name)}{arguments.suggested(name, QueryOptions.__annotations__)}"
+            )
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     own = {name: check(given[name]) for name, check in _OWN.items() if name in given}
     settings = _settings(defaults, {name: value for name, value in given.items() if name not in own})
@@ -153,7 +144,7 @@ def question_of(
 def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
     for name, value in given.items():
         if isinstance(value, str):
-            text(value, name)
+            arguments.text(value, name)
         elif isinstance(value, Integral) and not isinstance(value, bool):
             given[name] = int(value)  # a number of numpy
     try:
@@ -161,43 +152,47 @@ def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise QueryError(f"{where}: {first['msg']}, not {shown(first['input'])}") from error
+        raise QueryError(f"{where}: {first['msg']}, not {arguments.shown(first['input'])}") from error
 
 
 def _mode(name: str) -> Mode:
     if name in MODES:
         return MODES[name]
-    near = nearest(name, MODES)
+    near = arguments.nearest(name, MODES)
     meant = f"did you mean {near}, or another of" if near else "choose one of"
-    raise QueryError(f"there is no mode {shown(name)}; {meant} {', '.join(MODES)}")
+    raise QueryError(f"there is no mode {arguments.shown(name)}; {meant} {', '.join(MODES)}")
 
 
 def _keywords(value: object) -> Keywords:
-    found = instance(value, Keywords, "keywords", 'Keywords, such as Keywords(low_level=("Station 14",))')
-    return Keywords(texts(found.high_level, "keywords.high_level"), texts(found.low_level, "keywords.low_level"))
+    found = arguments.instance(value, Keywords, "keywords", 'Keywords, such as Keywords(low_level=("Station 14",))')
+    return Keywords(
+        arguments.texts(found.high_level, "keywords.high_level"), arguments.texts(found.low_level, "keywords.low_level")
+    )
 
 
 def _history(value: object) -> tuple[Message, ...]:
     takes = 'a list of Messages, such as Message("user", "Who?")'
-    found = tuple(instance(one, Message, "each of history", takes) for one in several(value, "history", takes))
+    found = tuple(
+        arguments.instance(one, Message, "each of history", takes) for one in arguments.several(value, "history", takes)
+    )
     for one in found:
-        text(one.content, "the content of a message in history")
+        arguments.text(one.content, "the content of a message in history")
         if one.role not in _ROLES:
-            raise wrong("the role of a message in history", f"one of {', '.join(_ROLES)}", one.role)
+            raise arguments.wrong("the role of a message in history", f"one of {', '.join(_ROLES)}", one.role)
         if one.pictures:
-            raise wrong("history", "messages without pictures", one.pictures)
+            raise arguments.wrong("history", "messages without pictures", one.pictures)
     return found
 
 
 _OWN: dict[str, Callable[[object], Any]] = {
     "keywords": _keywords,
     "history": _history,
-    "filters": lambda one: instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
-    "as_of": day_of,
-    "explain": lambda one: instance(one, bool, "explain", "True or False"),
-    "user_prompt": partial(text, name="user_prompt"),
-    "system_prompt": partial(text, name="system_prompt"),
-    "timeout": seconds_of,
+    "filters": lambda one: arguments.instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
+    "as_of": arguments.day_of,
+    "explain": lambda one: arguments.instance(one, bool, "explain", "True or False"),
+    "user_prompt": partial(arguments.text, name="user_prompt"),
+    "system_prompt": partial(arguments.text, name="system_prompt"),
+    "timeout": arguments.seconds_of,
 }
 """Options that are not settings, and their checks."""
 

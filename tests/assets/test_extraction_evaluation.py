@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from lightrag_dagster.assets.extraction_evaluation import extraction_evaluation
+from lightrag_dagster.assets.evaluation import extraction_evaluation
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.orchestration.runner import evaluations_pending
 from lightrag_dagster.pipeline.situation import Situation

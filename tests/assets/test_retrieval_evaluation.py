@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.evaluation import default_check, retrieval_evaluation
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.retrieval_evaluation import default_check, retrieval_evaluation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger

@@ -13,13 +13,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
-from lightrag_dagster.errors import (
-    OutputLimitError,
-    PermanentProviderError,
-    ProviderError,
-    SettingsError,
-    TransientProviderError,
-)
+from lightrag_dagster import errors
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.prices import UNKNOWN, Price
 from lightrag_dagster.storage.database.address import Address
@@ -42,7 +36,10 @@ BATCHES = sa.Table(
     sa.Column("document", sa.Text, nullable=False),
     sqlite_with_rowid=False,
 )
-_KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProviderError, OutputLimitError)}
+_KINDS = {
+    kind.__name__: kind
+    for kind in (errors.TransientProviderError, errors.PermanentProviderError, errors.OutputLimitError)
+}
 
 
 class WaitingExtraction(NamedTuple):
@@ -174,7 +171,7 @@ class BatchLedger(Database):
                 due[waiting] = [f"{name} {state}" for name, state in states.items()]
         return due
 
-    def failures(self, waiting: WaitingExtraction) -> dict[str, ProviderError]:
+    def failures(self, waiting: WaitingExtraction) -> dict[str, errors.ProviderError]:
         """Return the failures of an extraction's requests that are not submitted again, by key."""
         batches = [batch for batch in self.batches(COLLECTED) if any(map(waiting.is_of, batch.waiting))]
         attempts = Counter(key for batch in batches for key in batch.unanswered)
@@ -182,7 +179,7 @@ class BatchLedger(Database):
         return {
             key: _KINDS[kind](reason)
             for key, (kind, reason) in last.items()
-            if kind != TransientProviderError.__name__ or attempts[key] >= MAX_ATTEMPTS
+            if kind != errors.TransientProviderError.__name__ or attempts[key] >= MAX_ATTEMPTS
         }
 
 
@@ -218,7 +215,7 @@ def refuse_while_awaited(home: Home, source: str, purpose: str = "") -> None:
         SettingsError: an extraction of the source, or what reads it for that purpose, waits for an open batch.
     """
     if (source, purpose) in {(waiting.source, waiting.purpose) for waiting in _waiting(home, *OPEN)}:
-        raise SettingsError(
+        raise errors.SettingsError(
             f"source {source!r} waits for batches, and real time would pay for their answers again; set llm.mode to "
             "batch, or cancel them with `lightrag-dagster batch cancel --all`"
         )

@@ -23,14 +23,7 @@ from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.context import (
-    chunk_line,
-    entity_line,
-    fact_line,
-    frame,
-    relation_line,
-    with_references,
-)
+from lightrag_dagster.query.steps import context
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.steps.facts import FACT_TOKENS, facts_about, in_order
 from lightrag_dagster.query.steps.related_chunks import paths_behind, related_chunks
@@ -144,15 +137,17 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         facts=tuple(facts),
         as_of=search.as_of.isoformat() if search.as_of and facts else None,
     )
-    left = settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(frame(retrieval))
+    left = (
+        settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(context.frame(retrieval))
+    )
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
-    return with_references(replace(retrieval, chunks=tuple(chunks)))
+    return context.with_references(replace(retrieval, chunks=tuple(chunks)))
 
 
 def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Entity], int]:
     read, budget = search.snapshot.entities, search.settings.max_entity_tokens
     with trace.step("entities") as notes:
-        kept, used = fitting(read(hits), entity_line, count, budget, _LINES_AT_ONCE)
+        kept, used = fitting(read(hits), context.entity_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in read(some)])
     return kept, used
 
@@ -173,7 +168,7 @@ def _facts(search: Search, entities: list[int], count: Count, trace: Trace) -> t
 
 def _cited_line(fact: Fact) -> str:
     """Return the line of a fact, and that of a document which it may add to the references."""
-    return f"{fact_line(fact)}\n[99] {fact.citations[0].source}/{fact.citations[0].path}"
+    return f"{context.fact_line(fact)}\n[99] {fact.citations[0].source}/{fact.citations[0].path}"
 
 
 def _said(fact: Fact) -> str:
@@ -185,7 +180,7 @@ def _relations(search: Search, hits: Hits, count: Count, trace: Trace, taken: in
     """Return the relations that fit beside what facts have taken of their budget."""
     read, budget = search.snapshot.relations, search.settings.max_relation_tokens - taken
     with trace.step("relations") as notes:
-        kept, used = fitting(read(hits), relation_line, count, budget, _LINES_AT_ONCE)
+        kept, used = fitting(read(hits), context.relation_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])
     return kept, used
 
@@ -245,7 +240,7 @@ def _chunks(
         if search.settings.prefer == "newest":
             best = newest_first(search.snapshot.graph, best)
             hits = {**best, **hits}
-        kept, _ = fitting(read(best, scores), chunk_line, count, budget, _LINES_AT_ONCE)
+        kept, _ = fitting(read(best, scores), context.chunk_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
             item["paths"] = (found.paths_to and found.paths_to(row)) or [[search.snapshot.graph.place_of(row)]]

@@ -19,18 +19,11 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
-from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots import generations, snapshots
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, drop_tables, find_unused, remove_versions
 from lightrag_dagster.storage.snapshots.readers import is_read
-from lightrag_dagster.storage.snapshots.snapshots import (
-    held_snapshot,
-    last_published,
-    list_snapshots,
-    pinned_snapshots,
-    published_snapshot,
-)
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -166,7 +159,9 @@ def replaced_graphs(home: Home) -> list[Generation]:
 
     That of the newest snapshot, which may wait for release, stays, and that of the generation that is being built.
     """
-    stay = {one.snapshot_id for one in (published_snapshot(home), *list_snapshots(home)[-1:]) if one}
+    stay = {
+        one.snapshot_id for one in (snapshots.published_snapshot(home), *snapshots.list_snapshots(home)[-1:]) if one
+    }
     if newest := read_record(home.newest, Pointer):
         stay.add(newest.id)
     found = {path.parent.name for path in home.generations.glob("gen-*/graph.*")}
@@ -175,16 +170,16 @@ def replaced_graphs(home: Home) -> list[Generation]:
 
 def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
     """Return snapshot → why it is kept; raises StoreError when a record is damaged."""
-    found = list_snapshots(home)
+    found = snapshots.list_snapshots(home)
     oldest = datetime.now(UTC) - timedelta(days=retention.grace_days)
-    reasons = {one.snapshot_id: "published lately" for one in found if last_published(home, one) > oldest}
+    reasons = {one.snapshot_id: "published lately" for one in found if snapshots.last_published(home, one) > oldest}
     reasons |= {one.snapshot_id: "one of the newest" for one in found[-retention.snapshots :]}
-    reasons |= {snapshot: f"pinned as {name}" for name, snapshot in pinned_snapshots(home).items()}
+    reasons |= {snapshot: f"pinned as {name}" for name, snapshot in snapshots.pinned_snapshots(home).items()}
     if newest := read_record(home.newest, Pointer):
         reasons.setdefault(newest.id, "being built")
-    if held := held_snapshot(home):
+    if held := snapshots.held_snapshot(home):
         reasons[held] = "held"
-    if published := published_snapshot(home):
+    if published := snapshots.published_snapshot(home):
         reasons[published.snapshot_id] = "published"
     return {one: BEING_READ for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
 

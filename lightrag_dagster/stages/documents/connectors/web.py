@@ -138,18 +138,12 @@ class Web(ByURI):
 
     def _repeated(self, ask: Callable[[], Value]) -> Value:
         """Repeat a request that fails for a passing reason, for a minute at the most."""
-        from tenacity import (
-            Retrying,
-            retry_if_exception_type,
-            stop_after_attempt,
-            stop_after_delay,
-            wait_random_exponential,
-        )
+        import tenacity
 
-        return Retrying(
-            retry=retry_if_exception_type(_PassingError),
-            stop=stop_after_attempt(_ATTEMPTS) | stop_after_delay(_RETRY_SECONDS),
-            wait=wait_random_exponential(0.1, _LONGEST_WAIT_SECONDS),
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_PassingError),
+            stop=tenacity.stop_after_attempt(_ATTEMPTS) | tenacity.stop_after_delay(_RETRY_SECONDS),
+            wait=tenacity.wait_random_exponential(0.1, _LONGEST_WAIT_SECONDS),
             reraise=True,
         )(ask)
 
