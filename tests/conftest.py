@@ -15,7 +15,6 @@ import hypothesis
 import pytest
 import typer.main
 import typer.testing
-from filelock import FileLock
 from pydantic import SecretStr
 
 from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
@@ -26,6 +25,7 @@ from tests import gold
 from tests.buckets import GoogleService, S3Server, S3Service, pointing_to_buckets, serving_buckets, serving_google
 from tests.dagster_databases import kept_between_uses
 from tests.loopback import Loopback, serving
+from tests.once import made_once, shared_folder
 from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.facts.home import build_home
 from tests.query.published import publish_sources
@@ -152,23 +152,14 @@ def _no_syncing() -> Iterator[None]:
         yield
 
 
-def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Have the first worker that needs a folder make it, and return a copy that is this worker's own."""
-    root, own = factory.getbasetemp(), factory.mktemp(name)
-    made = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"made-{name}"
-    with FileLock(f"{made}.lock"):
-        if not made.exists():
-            begun = factory.mktemp(f"begun-{name}")
-            make(begun)
-            begun.rename(made)
-    shutil.copytree(made, own, dirs_exist_ok=True)
-    return own
+def _copy_of(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    return Path(shutil.copytree(made_once(shared_folder(factory) / name, make), factory.mktemp(name) / "copy"))
 
 
 @pytest.fixture(scope="session")
 def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
-    folder = tmp_path_factory.mktemp("published")  # of each worker: of copied sources it would not be up to date
+    folder = tmp_path_factory.mktemp("published")  # no copy, whose files would be others to a run
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     publish_sources(settings, graph=True)
     return settings.home
@@ -177,13 +168,13 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def facts_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a snapshot with facts; `tests.query.facts.home` says what is in it. To be read only."""
-    return _made_once(tmp_path_factory, "facts", build_home) / "home"
+    return _copy_of(tmp_path_factory, "facts", build_home) / "home"
 
 
 @pytest.fixture(scope="session")
 def _gold_home(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
     with pointing_to(_server):
-        return _made_once(tmp_path_factory, "gold", partial(gold.build_home, server=_server))
+        return _copy_of(tmp_path_factory, "gold", partial(gold.build_home, server=_server))
 
 
 @pytest.fixture
@@ -196,7 +187,9 @@ def gold_home(_gold_home: Path, tmp_path: Path, loopback: Loopback) -> Path:
 
 @pytest.fixture(scope="session")
 def _history(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return History(tmp_path_factory.mktemp("years"))
+    folder = shared_folder(tmp_path_factory) / "years"
+    folder.mkdir(exist_ok=True)
+    return History(folder)
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.settings import Settings, load_settings
+from tests.once import made_once
 from tests.support import FLOOD, RIVER, build, published, write_source
 
 FIRST = 2001
@@ -26,18 +28,22 @@ class History:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ids: list[str] = []
 
     def copy(self, number: int, target: Path) -> tuple[Settings, list[str]]:
         """Copy the home with so many snapshots, and its sources."""
-        while len(self._ids) < number:
-            folder = self._folder / str(len(self._ids) + 1)
-            settings = self._copied(folder)
-            self._ids.append(build_year(settings, FIRST + len(self._ids)))
-        shutil.copytree(self._folder / str(number), target, dirs_exist_ok=True)
-        return load_settings(home=target / "home", sources=target / "sources"), self._ids[:number]
+        made = self._made(number)
+        for name in ("home", "sources"):
+            shutil.copytree(made / name, target / name)
+        return _settings_in(target), (made / "ids").read_text().split()
 
-    def _copied(self, folder: Path) -> Settings:
-        if self._ids:
-            shutil.copytree(self._folder / str(len(self._ids)), folder)
-        return load_settings(home=folder / "home", sources=folder / "sources")
+    def _made(self, number: int) -> Path:
+        return made_once(self._folder / str(number), partial(self._make, number))
+
+    def _make(self, number: int, folder: Path) -> None:
+        settings, ids = self.copy(number - 1, folder) if number > 1 else (_settings_in(folder), [])
+        ids.append(build_year(settings, FIRST + len(ids)))
+        (folder / "ids").write_text(" ".join(ids))
+
+
+def _settings_in(folder: Path) -> Settings:
+    return load_settings(home=folder / "home", sources=folder / "sources")
