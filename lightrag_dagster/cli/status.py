@@ -25,6 +25,7 @@ from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import UNPUBLISHED_SCOPE, held_snapshot
 
@@ -87,7 +88,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
         console.print(f"scope {name}: {said}")
     _print_problems(console, states)
     print_few(console, damage_of(home))
-    warnings = [*states.warnings, *access_warnings(settings)]
+    warnings = [*unfinished_purge(home), *states.warnings, *access_warnings(settings)]
     print_losses(console, states.losses, warnings, states.unreleased, states.unpublished)
 
 
@@ -190,7 +191,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "disk": _disk(home, settings.retention),
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in states.losses],
-        "warnings": [*states.warnings, *access_warnings(settings), *taken_over(home)],
+        "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *taken_over(home)],
         "error": None,
     }
 

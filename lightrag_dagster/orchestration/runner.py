@@ -35,6 +35,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -130,7 +131,8 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    tidied = [*take_over(home), *tidy_scopes(settings), *lost_stores(home)]  # before a model makes an empty store
+    # Before a model makes an empty store; and not in Dagster's history, which must not name what a purge removes.
+    tidied = [*take_over(home), *tidy_scopes(settings), *lost_stores(home), *unfinished_purge(home)]
     account, outcome = account or str(uuid4()), Outcome(tidied=tidied)
     refresh_upstream(settings)
     outcome.damaged = _repair(settings, verify=verify) + remove_damaged(settings, verify=verify)

@@ -39,7 +39,6 @@ from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
-from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -227,7 +226,7 @@ def _pending(
     graph, left_out = lacks and builds, lacks and not builds
     newest, unreleased = situation.newest, situation.unreleased
     checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
-    warnings = [*unfinished_purge(situation.home), *checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
+    warnings = [*checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
     return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, {}, left_out)
 
