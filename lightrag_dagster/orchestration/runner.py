@@ -131,8 +131,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    # Before a model makes an empty store; and not in Dagster's history, which must not name what a purge removes.
-    tidied = [*take_over(home), *tidy_scopes(settings), *lost_stores(home), *unfinished_purge(home)]
+    tidied = [*take_over(home), *tidy_scopes(settings), *_left(home)]  # before a model makes an empty store
     account, outcome = account or str(uuid4()), Outcome(tidied=tidied)
     refresh_upstream(settings)
     outcome.damaged = _repair(settings, verify=verify) + remove_damaged(settings, verify=verify)
@@ -154,6 +153,12 @@ def bring_up_to_date(
     note_looks(home, map(states.sources.__getitem__, looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
+
+
+def _left(home: Home) -> Iterator[str]:
+    """Yield lines that Dagster's history must not have, which would keep the names that a purge removes."""
+    yield from lost_stores(home)
+    yield from unfinished_purge(home)
 
 
 def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
