@@ -21,18 +21,18 @@ from tools.settings_page import leaves
 CODE = {
     "assets": 2265,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
     "cli": 3893,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
-    "core": 1634,  # types as they are compared; sheets of people, their columns; front matter; long lists
+    "core": 1634,  # types as they are compared; sheets of people, their columns; front matter; long lists; a bucket that fails
     "curation.desk": 770,
     "curation.rules": 673,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 201,
     "evaluation": 1462,  # gold, the gate; one limit for all of a trial; MRR in the verdict; misspelt fields
-    "exports": 372,  # OKF
+    "exports": 372,  # OKF; views in one order
     "imports": 869,  # two bases in one source; files by ids; three imports, where 500 were asked
     "indexes": 2299,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
     "models": 2395,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
-    "orchestration": 1010,  # scopes; namespaces of any folder, with one home; runs that hang; repairs noted
+    "orchestration": 1010,  # scopes; namespaces of any folder, with one home; runs that hang; unfinished purges
     "pipeline": 3287,  # scopes, kept rows; copies that end early; retries by batch; misspelt passes
     "plan": 851,  # summaries of names that stand everywhere; scopes that show nothing
     "purge": 430,  # scopes; unfinished backfills
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1117,  # names in other letters; scopes, access; types as answers are read; lines of mistakes
     "spending": 531,  # stores that are gone; batches over midnight; unknown prices; empty databases
     "stages": 6065,  # zones of Parquet, half a time, telephones, spellings; kept rows of the merge; useless models
-    "storage": 4190,  # scopes, checks of files; what cannot be read is not damaged; what no run makes again
+    "storage": 4190,  # scopes, checks of files; what cannot be read is not damaged; unfinished purges
     "testing": 226,
     "the package itself": 660,  # files that cannot be read
 }

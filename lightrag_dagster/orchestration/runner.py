@@ -4,7 +4,7 @@ Pending work is looked up first; Dagster is imported only if there is some, or i
 shows the partitions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
