@@ -21,7 +21,7 @@ from tools.settings_page import leaves
 CODE = {
     "assets": 2265,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
     "cli": 3893,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
-    "core": 1634,  # types as they are compared; sheets of people, their columns; front matter; long lists; a bucket that fails
+    "core": 1634,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 770,
     "curation.rules": 673,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 201,
