@@ -15,7 +15,7 @@ _TITLE_WIDTH = 32
 
 _FIRST_STEPS = 40
 _SECONDS = 10.0
-"""Without a terminal each of the first steps has a line when it is done; of later ones, or waits alike, one in a time."""
+"""Without a terminal each of the first steps has a line when it is done; of later ones, and waits alike, one a time."""
 
 
 class TerminalDisplay:

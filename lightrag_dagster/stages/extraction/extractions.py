@@ -45,8 +45,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
         known: Further chunks of the source that need no question; they only count in the progress.
 
     Raises:
-        ProviderAccessError: no request can succeed, or none of the first answers can be used; the responses that
-            arrived are in the response store.
+        ProviderAccessError: no request can succeed, or none of the first answers can be used; all are stored.
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
@@ -61,15 +60,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
             language = languages[row].as_py() if languages else None
             conversation = Conversation(extractor, language, contents[row].as_py())
             failure = await conversation.run(headings[row].as_py(), contexts[row].as_py())
-            key = extraction_key(chunk_id, extractor.recipe, language)
-            labels = {
-                "source": source,
-                "chunk_id": chunk_id,
-                "extraction_key": key,
-                "model": extractor.model.identity,
-                "recipe": extractor.recipe,
-            }
-            rows.append(labels | conversation.outcome(failure))
+            rows.append(_labels(source, chunk_id, extractor, language) | conversation.outcome(failure))
             useless += bool(conversation.bought) and not conversation.answered  # what a provider refuses says nothing
             if len(rows) == useless == USELESS_AFTER and extractor.is_new():
                 ended.append(_useless(source, extractor, failure))
@@ -80,9 +71,16 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 
     progress.report("extractions", known, total)
     await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
-    if ended:
-        raise ended[0]
+    for error in ended:
+        raise error
     return pa.Table.from_pylist(rows, schema=EXTRACTIONS).sort_by("chunk_id")
+
+
+def _labels(source: str, chunk_id: str, extractor: Extractor, language: str | None) -> dict[str, object]:
+    """Return the columns of EXTRACTIONS about the question."""
+    key, model = extraction_key(chunk_id, extractor.recipe, language), extractor.model.identity
+    named = {"source": source, "chunk_id": chunk_id, "extraction_key": key}
+    return named | {"model": model, "recipe": extractor.recipe}
 
 
 def _useless(source: str, extractor: Extractor, last: Exception | None) -> ProviderAccessError:
