@@ -79,8 +79,8 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
 def _labels(source: str, chunk_id: str, extractor: Extractor, language: str | None) -> dict[str, object]:
     """Return the columns of EXTRACTIONS about the question."""
     key, model = extraction_key(chunk_id, extractor.recipe, language), extractor.model.identity
-    named = {"source": source, "chunk_id": chunk_id, "extraction_key": key}
-    return named | {"model": model, "recipe": extractor.recipe}
+    named = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model}
+    return {**named, "recipe": extractor.recipe}
 
 
 def _useless(source: str, extractor: Extractor, last: Exception | None) -> ProviderAccessError:
