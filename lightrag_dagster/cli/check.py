@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.losses import print_few
 from lightrag_dagster.cli.status import damage_of, only_asks, taken_over
 from lightrag_dagster.core.text.counted import lasting, some_of
 from lightrag_dagster.curation.rules import CURATION
@@ -63,7 +62,8 @@ def check_status(console: Console, max_age: float | None) -> int:
         lines += watch.old(max_age)
     if problem := silent_daemon(settings, watch.looks.get(DAEMON, NEVER).good_at, watch.now):
         lines.append(problem)
-    print_few(console, lines)
+    for line in lines:
+        console.print(line)
     return 1 if lines else 0
 
 

@@ -10,6 +10,9 @@ from lightrag_dagster.pipeline.losses import Loss
 _MANY = 4
 """Lines alike of which two are printed."""
 
+_KINDS = 20
+"""Kinds of lines that are looked for among all."""
+
 
 def print_losses(
     console: Console,
@@ -47,7 +50,7 @@ def print_few(console: Console, lines: Iterable[str], style: str | None = None) 
 def _few(lines: Iterable[str]) -> Iterator[str]:
     kinds = list[list[str]]()
     for line in lines:
-        kind = next((one for one in kinds if _are_alike(one[0], line)), [])
+        kind = next((one for one in kinds[:_KINDS] if _are_alike(one[0], line)), [])
         kinds += [] if kind else [kind]
         kind.append(line)
     for found in kinds:

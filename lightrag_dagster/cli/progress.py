@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from re import sub
 from time import monotonic
 
 from rich.console import Console
@@ -14,7 +15,7 @@ _TITLE_WIDTH = 32
 
 _FIRST_STEPS = 40
 _SECONDS = 10.0
-"""Without a terminal each of the first steps has a line when it is done; of later ones, and of waits, one in a time."""
+"""Without a terminal each of the first steps has a line when it is done; of later ones, and waits alike, one a time."""
 
 
 class TerminalDisplay:
@@ -24,7 +25,7 @@ class TerminalDisplay:
         self._bars = bars
         self._step: TaskID | None = None
         self._prefix = self._title = ""
-        self.steps, self._noted, self._printed = 0, -_SECONDS, 0.0
+        self.steps, self._noted, self._kind, self._printed = 0, -_SECONDS, "", 0.0
 
     def run(self, name: str) -> None:
         """Begin the steps of a run."""
@@ -64,8 +65,10 @@ class TerminalDisplay:
             return
         title = f"{self._title}: {text}" if text else self._title
         self._bars.update(self._step, description=title)
-        if text and not self._bars.console.is_terminal and monotonic() - self._noted >= _SECONDS:
-            self._noted = monotonic()  # bars are only drawn in a terminal
+        kind = sub(r"\d+", "", text)
+        is_due = kind != self._kind or monotonic() - self._noted >= _SECONDS
+        if text and is_due and not self._bars.console.is_terminal:  # where bars are drawn
+            self._noted, self._kind = monotonic(), kind
             (task,) = self._bars.tasks
             done = f" ({task.completed:,.0f} of {task.total:,.0f} done)" if task.total else ""
             self._bars.console.print(f"{title}{done}", markup=False, highlight=False, soft_wrap=True)

@@ -28,7 +28,7 @@ _AT_ONCE = 32
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 12, 60, 120, 10
 _FIRST_WAIT_SECONDS = 0.5
-"""Least time between two tries; drawn at random, it grows, so that all of them take 14 to 20 seconds."""
+"""Least time between two tries; drawn at random, it grows: all of them take 11 to 40 seconds, mostly about 19."""
 
 
 class Stored(NamedTuple):
@@ -43,7 +43,7 @@ class Objects:
     """The objects below one prefix of a bucket; threads may share it.
 
     Every method raises StoreError when the bucket cannot be reached or refuses; 5xx answers, lost connections and
-    timeouts are retried for a quarter of a minute first.
+    timeouts are retried for some 20 seconds first.
     """
 
     def __init__(self, name: str, store: "ObjectStore") -> None:

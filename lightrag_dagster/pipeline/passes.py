@@ -50,7 +50,9 @@ def pass_states(tables: SourceTables, source: str, situation: Situation) -> Pass
 def misnamed_passes(situation: Situation, source: str) -> list[str]:
     """Return a line for each pass that does not read a source, and whose facts of it stay."""
     kept = situation.pass_names(source)[len(situation.recipes.pass_names(source)) :]
-    return [f"{_names_no_source(situation, name)}; its last accepted facts of {source} stay" for name in kept]
+    tables, record = SourceTables(situation.home), situation.accepted.get(source)
+    told = {name: _kept(tables, source, name, record) for name in kept if record}
+    return [f"{_names_no_source(situation, name)}; of {source}, {stays}" for name, stays in told.items()]
 
 
 def _kept(tables: SourceTables, source: str, name: str, record: Accepted) -> str:

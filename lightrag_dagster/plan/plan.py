@@ -117,7 +117,7 @@ def make_plan(
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, describing, images, set(), {}, backfill)
         planned = [_shown(source, planning, display) for source in sources]
-        plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
+        plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(later)])
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
         plans += _removed(after := Situation.looking(trial.settings))
@@ -137,6 +137,11 @@ def make_plan(
     sampled = any(plan.looked_at for plan in plans)
     warnings += _of_settings(now, asks=unknown)
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+
+
+def _again(later: Unanswered) -> Asked:
+    """Return the questions with which conversations begin once more."""
+    return Asked(Estimate.exactly(len(later.again)), Estimate.exactly(sum(later.again.values())))
 
 
 def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:

@@ -23,6 +23,7 @@ def unfinished_purge(home: Home) -> list[str]:
         return []
     paths = ((source, path) for source, paths in sorted(found.gone.items()) for path in sorted(paths) or [""])
     names = [quote(f"{source}/{path}" if path else source) for source, path in paths]
-    told = " ".join(names[:_MOST_NAMES]) + (f" … (all {len(names):,}: {home.purging})" if names[_MOST_NAMES:] else "")
-    command = " ".join(filter(None, ("lightrag-dagster purge", told, "--yes")))
-    return [f"a purge has not ended, so that removed texts may still be here; `{command}` finishes it"]
+    command = f"`{' '.join(['lightrag-dagster purge', *names, '--yes'])}` finishes it"
+    if len(names) > _MOST_NAMES:
+        command = f"`lightrag-dagster purge … --yes` finishes it, with the {len(names):,} names in {home.purging}"
+    return [f"a purge has not ended, so that removed texts may still be here; {command}"]

@@ -144,14 +144,19 @@ def test_a_pass_that_leaves_a_source_out_is_removed_from_it_alone(
     write_schemas(tmp_path / "readings", works=WORKS + "sources: [othres]\n", events=EVENTS)
     misspelt = build(reading)
     gone = "pass works names othres in `sources`, and there is no such source (did you mean others?)"
-    said = {source: [f"{gone}; its last accepted facts of {source} stay"] for source in ("notes", "others")}
+    said = {source: [f"{gone}; of {source}, its last accepted facts stay"] for source in ("notes", "others")}
     states = pending(Situation.looking(reading)).sources
     assert {source: state.passes.rejected for source, state in states.items()} == said
     assert (misspelt.published, facts(reading)) == (None, before)
     judged = next(one for one in SOURCE_CHECKS if one.name == "passes_accepted").judge(
         LightRAG(reading), "notes", False
     )
-    assert "facts of notes stay" in str(judged.description)
+    assert "of notes, its last accepted facts stay" in str(judged.description)
+    write_source(reading, "others", {"office.txt": FLOOD})
+    build(reading)
+    [line] = pending(Situation.looking(reading)).sources["others"].passes.rejected
+    assert line.endswith("stay, without 1 fact of chunks that were edited or removed")
+    write_source(reading, "others", {"office.txt": OFFICE})
 
     write_schemas(tmp_path / "readings", works=WORKS + "sources: [others]\n", events=EVENTS)
     loopback.requests.clear()

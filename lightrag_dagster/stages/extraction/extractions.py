@@ -1,6 +1,7 @@
 """The extraction driver: asks a language model about every distinct chunk of a source."""
 
 import asyncio
+from collections import deque
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,14 +9,14 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.core.identity import digest, extraction_key
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
+from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.conversation import Conversation, Extractor
 from lightrag_dagster.stages.prompts import Prompts
 
 USELESS_AFTER = 20
-"""The chunks that a new recipe fails on for good, before any other, until it is asked about no more of them."""
+"""The chunks about which answers were bought, none of use, before any other, until a new recipe asks no more."""
 
 __all__ = ["Extractor", "extract", "extraction_recipe"]
 
@@ -44,41 +45,42 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
         known: Further chunks of the source that need no question; they only count in the progress.
 
     Raises:
-        ProviderAccessError: no request can succeed, or none of the first answers can be used; the responses that
-            arrived are in the response store.
+        ProviderAccessError: no request can succeed, or none of the first answers can be used; all are stored.
         StoreError: the response store refuses.
     """
     rows_by_chunk = _distinct(chunks)
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
     languages = chunks["language"] if "language" in chunks.column_names else None
     rows, total = list[dict[str, object]](), known + len(rows_by_chunk)
-    queue, failed_for_good = iter(rows_by_chunk.items()), 0
+    queue, useless, ended = iter(rows_by_chunk.items()), 0, list[ProviderAccessError]()
 
     async def work() -> None:
-        nonlocal failed_for_good
+        nonlocal useless
         for chunk_id, row in queue:
             language = languages[row].as_py() if languages else None
             conversation = Conversation(extractor, language, contents[row].as_py())
             failure = await conversation.run(headings[row].as_py(), contexts[row].as_py())
-            key = extraction_key(chunk_id, extractor.recipe, language)
-            labels = {
-                "source": source,
-                "chunk_id": chunk_id,
-                "extraction_key": key,
-                "model": extractor.model.identity,
-                "recipe": extractor.recipe,
-            }
-            rows.append(labels | conversation.outcome(failure))
-            failed_for_good += isinstance(failure, PermanentProviderError) and not conversation.answered
-            if len(rows) == failed_for_good == USELESS_AFTER and extractor.is_new():
-                raise _useless(source, extractor, failure)
+            rows.append(_labels(source, chunk_id, extractor, language) | conversation.outcome(failure))
+            useless += bool(conversation.bought) and not conversation.answered  # what a provider refuses says nothing
+            if len(rows) == useless == USELESS_AFTER and extractor.is_new():
+                ended.append(_useless(source, extractor, failure))
+                deque(queue, maxlen=0)  # no further chunk; answers that are under way are paid for, and stored
             progress.report("extractions", known + len(rows), total)
             # Stored responses never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
     progress.report("extractions", known, total)
     await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
+    for error in ended:
+        raise error
     return pa.Table.from_pylist(rows, schema=EXTRACTIONS).sort_by("chunk_id")
+
+
+def _labels(source: str, chunk_id: str, extractor: Extractor, language: str | None) -> dict[str, object]:
+    """Return the columns of EXTRACTIONS about the question."""
+    key, model = extraction_key(chunk_id, extractor.recipe, language), extractor.model.identity
+    named = {"source": source, "chunk_id": chunk_id, "extraction_key": key, "model": model}
+    return {**named, "recipe": extractor.recipe}
 
 
 def _useless(source: str, extractor: Extractor, last: Exception | None) -> ProviderAccessError:

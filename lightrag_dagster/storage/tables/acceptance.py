@@ -101,9 +101,7 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
         if share > max_failed_share:
             failed, counted = version.count("status", "failed"), _counted(version)
             first = "".join(f"; {reason}" for reason in version.reasons)
-            # A backfill has no such option.
-            for_good = what == "chunks" and version.count("error_kind", "permanent") and not tables.candidate
-            again = ", with `--retry-failed` to ask again about chunks that failed for good" if for_good else ""
+            again = _asking_again(tables, version) if what == "chunks" else ""
             reason = (
                 f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
                 f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
@@ -137,6 +135,13 @@ def accept(
     return acceptance
 
 
+def _asking_again(tables: SourceTables, answers: TableVersion) -> str:
+    """Return the part of a reason that names the option which asks again; a backfill has none."""
+    if tables.candidate or not answers.count("error_kind", "permanent"):
+        return ""
+    return ", with `--retry-failed` to ask again about chunks that failed for good"
+
+
 def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> Acceptance:
     """Say whether the current versions of the tables of a pass may be merged, by the bounds of the first reading.
 
@@ -161,7 +166,7 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         reason = (
             f"pass {name}: {readings.count('status', 'failed'):,} of {readings.rows:,} chunks of source {source!r} "
             f"failed ({failed:.1%}), more than the {bounds.max_failed_share:.1%} that documents.max_failed_share "
-            f"allows{first}; correct them or raise the bound, and run again"
+            f"allows{first}; correct them or raise the bound, and run again{_asking_again(tables, readings)}"
         )
     elif share > bounds.max_rejected_share:
         reasons = made["read_facts"].counts.get("reason", {})

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -346,6 +347,29 @@ def test_a_new_recipe_without_a_usable_answer_is_asked_about_no_more_chunks(
     with nullcontext() if asked == 30 else pytest.raises(ProviderAccessError, match=error):
         asyncio.run(extract("s", chunks(*at), extractor))
     assert len({*map(asked_for, model.requests)}) == asked
+
+
+def test_answers_that_are_under_way_are_waited_for_when_a_model_is_useless() -> None:
+    model = ScriptedChatModel(lambda request: "I cannot.", delay=0.001)
+    extractor = Extractor(
+        model, PROMPTS, ExtractionSettings(gleaning=0), "f1", len, max_concurrency=4, is_new=lambda: True
+    )
+    with pytest.raises(ProviderAccessError, match="none of the first 20"):
+        asyncio.run(extract("s", chunks(*map(str, range(40))), extractor))
+    asked = Counter(map(asked_for, model.requests))
+    assert 20 <= len(asked) <= 23
+    assert {*asked.values()} == {2}
+
+
+def test_what_a_provider_refuses_does_not_end_a_run() -> None:
+    def refuse(request: ChatRequest) -> str:
+        raise PermanentProviderError("the content filter refused it")
+
+    extractor = Extractor(
+        ScriptedChatModel(refuse), PROMPTS, ExtractionSettings(gleaning=0), "f1", len, is_new=lambda: True
+    )
+    rows = asyncio.run(extract("s", chunks(*map(str, range(30))), extractor))
+    assert rows["status"].to_pylist() == ["failed"] * 30
 
 
 def test_a_gleaning_answer_whose_rows_are_all_rejected_is_asked_for_once_more() -> None:
