@@ -164,7 +164,9 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         )
     _print_cost(console, outcome)
     unpublished = {*outcome.unpublished, *outcome.failed}
-    print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
+    told = "\n".join(outcome.rejected.values())
+    warnings = [line for line in outcome.warnings if line not in told]  # a withheld pass is a warning of `status`
+    print_losses(console, outcome.losses, warnings, outcome.unreleased, unpublished)
 
 
 def _print_cost(console: Console, outcome: Outcome) -> None:

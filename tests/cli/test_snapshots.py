@@ -126,6 +126,12 @@ def test_what_waits_for_release_is_said_to_wait(
     )
     output, _ = capfd.readouterr()
     assert output == f"{said}\nNothing else changed; {first.snapshot_id} stays published.\n"
+    said, shown = "pass works names othres in `sources`", "an entity has no name"
+    print_outcome(
+        console(), Outcome(manifest=first, rejected={"notes": f"{said}; its facts stay"}, warnings=[said, shown])
+    )
+    printed = capfd.readouterr().out
+    assert (printed.count(said), printed.count(shown)) == (1, 1)
 
 
 @pytest.mark.long
