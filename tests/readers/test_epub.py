@@ -106,6 +106,7 @@ def test_encodings(encoding: str) -> None:
             '<p>weir<a href="#fn1">1</a> <b>b</b>.<a href="c.xhtml#fn2">2</a> p. <a href="#p45">45</a></p>',
             "weir[1] **b**.[2] p. 45",
         ),
+        ("<p>All 1<b>20</b> of <strong>10</strong>0, 2**10 and 3**2</p>", "All 120 of 100, 2**10 and 3**2"),
         ('<p>A</p><p hidden="hidden">B</p>', "A"),
         ('<p><img src="a.png" alt="A weir"/></p><p><img src="b.png" alt="b.png"/>x</p>', "A weir\n\nx"),
         (

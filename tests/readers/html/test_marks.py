@@ -125,6 +125,17 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="references that are shown",
         ),
         pytest.param(
+            "<p>All 1<b>20</b> of <b>10</b>0 for $<b>4</b>.50 on the 2<strong>nd</strong>, 2**10 = 1024, 3**2 = 9.</p>",
+            "All 120 of 100 for $4.50 on the 2nd, 2**10 = 1024, 3**2 = 9.",
+            id="bold in numbers, and powers",
+        ),
+        pytest.param(
+            "<ul><li><input type=checkbox aria-hidden=true checked> One</li><li><p><input type=checkbox aria-hidden>"
+            " Two</p></li></ul>",
+            "- [x] One\n- [ ] Two",
+            id="check boxes of GitHub",
+        ),
+        pytest.param(
             "<p hidden>Not one <b>word</b>.</p><p style='Display : none'>Nor two.</p><p>Three<span hidden>4</span>.</p>"
             "<div role=tabpanel hidden><p>A tab is read.</p></div>",
             "Three.\n\nA tab is read.",
