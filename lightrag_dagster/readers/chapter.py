@@ -36,7 +36,7 @@ class Chapter:
 
     def _leave_out(self) -> Iterator[str]:
         elements = list(self._root.iter("{*}rt", "{*}rp"))
-        elements += [one for one in self._root.iter(etree.Element) if "hidden" in one.attrib]
+        elements += [one for one in self._root.iter(etree.Element) if one.get("hidden", "until-found") != "until-found"]
         for element in elements:
             yield " ".join("".join(map(str, element.itertext())).split())
             element.tag = _LEFT_OUT

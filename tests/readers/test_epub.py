@@ -107,7 +107,7 @@ def test_encodings(encoding: str) -> None:
             "weir[1] **b**.[2] p. 45",
         ),
         ("<p>All 1<b>20</b> of <strong>10</strong>0, 2**10 and 3**2</p>", "All 120 of 100, 2**10 and 3**2"),
-        ('<p>A</p><p hidden="hidden">B</p>', "A"),
+        ('<p>A</p><p hidden="hidden">B</p><p hidden="until-found">C</p>', "A\n\nC"),
         ('<p><img src="a.png" alt="A weir"/></p><p><img src="b.png" alt="b.png"/>x</p>', "A weir\n\nx"),
         (
             "<table><tr><td rowspan='2'>a</td><td>b</td></tr><tr><td>c</td></tr></table>",
