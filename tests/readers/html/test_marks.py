@@ -143,7 +143,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
         ),
         pytest.param(
             "<p hidden=until-found>One.</p><p style='backface-visibility: hidden'>Two <span style="
-            "'-webkit-backface-visibility:hidden'>3</span>.</p><ul><li>a</li><li style='display:none'>b</li></ul><table><tr><th>a</th><th>b</th></tr>"
+            "'-webkit-backface-visibility:hidden'>3</span>.</p><ul><li>a</li><li style='display:none'>b</li></ul>"
+            "<table><tr><th>a</th><th>b</th></tr>"
             "<tr style='display:none'><td>1</td><td>2</td></tr></table><dl><dt>Q</dt><dd style='display: none'>A"
             "</dd></dl>",
             f"One.\n\nTwo 3.\n\n- a\n- b\n\n{TABLE}\n\n- Q\n- A",

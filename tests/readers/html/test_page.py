@@ -169,7 +169,7 @@ def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
         pytest.param(b"word " * 200_000, marks=pytest.mark.long),
         b"word" * 200_000,
         b"&amp;#x110000;&#55555;&nosuch;" * 9_000,
-        b"<pre>a\nb" * 1_000,
+        b"<pre>a\nb" * 1_900,
         b"<table><tr>" + b"<td><pre>1 2 3 4</pre></td>" * 6_000,
     ],
 )
