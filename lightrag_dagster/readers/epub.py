@@ -33,12 +33,12 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         contents = contents if set(names) - contents else set()
         for name in names:
             chapter = Chapter(archive.read(name))
+            left_out += chapter.left_out
             if chapter.is_linked and name in contents:
                 left_out.append(chapter.text)
                 continue
             figure_of = partial(_figure, archive, name, figures)
             texts.append(with_references(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip()))
-            left_out += chapter.left_out
         text = "\n\n".join(filter(None, texts))
         return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))
 

@@ -40,10 +40,7 @@ def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
             numbers = [one for one in pre.iter("span") if one.get("class") in _LINE_NUMBERS]
             if numbers and _count_lines([one.text_content().strip() for one in numbers], pre):
                 left_out.update(numbers)
-    for row in tree.iter("tr"):
-        beside = [cell.find(".//pre") for cell in row.iterchildren("td")]
-        if len(beside) == 2 and None not in beside and _count_lines(beside[0].text_content().split(), beside[1]):
-            left_out.add(row.find("td"))
+    left_out.update(cells[0] for row in tree.iter("tr") if len(cells := row.findall("td")) == 2 and _counts(*cells))
     texts = list[str]()
     for one in reversed([one for one in tree.iter() if one in left_out]):  # the inner ones first: each text once
         texts.append(one.text_content())
@@ -62,15 +59,22 @@ def _is_hidden(element: lxml_html.HtmlElement) -> bool:
     return (hidden is not None and hidden.lower() != "until-found") or bool(HIDDEN.search(element.get("style") or ""))
 
 
+def _counts(cell: lxml_html.HtmlElement, beside: lxml_html.HtmlElement) -> bool:
+    """Return True for a cell that has the numbers of the lines of code beside it, and nothing else."""
+    numbers, code = cell.find(".//pre"), beside.find(".//pre")
+    if numbers is None or code is None or next(numbers.iterdescendants("pre"), None) is not None:
+        return False
+    text = numbers.text_content()
+    return _count_lines(text.split(), code) and cell.text_content().strip() == text.strip()
+
+
 def _count_lines(numbers: list[str], code: lxml_html.HtmlElement) -> bool:
     """Return True for consecutive numbers of all lines of code, of two at least."""
-    text = code.text_content()
     first = integer_of(numbers[0], -1) if len(numbers) > 1 else -1
-    return (
-        text.strip("\n").count("\n") < len(numbers) <= text.count("\n") + 1
-        and first >= 0
-        and numbers == [str(first + after) for after in range(len(numbers))]
-    )
+    if first < 0 or numbers != [str(first + after) for after in range(len(numbers))]:
+        return False
+    text = code.text_content()
+    return bool(text.strip("\n").count("\n") < len(numbers) <= text.count("\n") + 1)
 
 
 def name_tabs(tree: lxml_html.HtmlElement) -> None:

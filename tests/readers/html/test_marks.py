@@ -160,9 +160,10 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
         pytest.param(
             "<pre>x = <span class=ln>42</span>\ny = <span class=ln>44</span></pre>"
             "<table><tr><th>a</th><th>b</th></tr><tr><td><pre>404</pre></td><td><pre>not found</pre></td></tr></table>"
-            "<table><tr><td><pre>1\n2</pre></td><td><pre>one\ntwo\nthree</pre></td></tr></table><p>x</p>",
+            "<table><tr><td><pre>1\n2</pre></td><td><pre>one\ntwo\nthree</pre></td></tr></table>"
+            "<table><tr><td><pre>1\n2</pre>Two</td><td><pre>a\nb</pre></td></tr></table><p>x</p>",
             "```\nx = 42\ny = 44\n```\n| a | b |\n|---|---|\n| 404 | not found |\n\n"
-            "```\n1\n2\n```\n```\none\ntwo\nthree\n```\nx",
+            "```\n1\n2\n```\n```\none\ntwo\nthree\n```\n```\n1\n2\n```\nTwo\n\n```\na\nb\n```\nx",
             id="numbers that count no lines",
         ),
         pytest.param(
