@@ -19,26 +19,35 @@ _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
 _NOTE = ("noteref", "doc-noteref")
+_LINKED = 0.8  # share of the text
 _LEFT_OUT = "left-out"
 _NUMBER = re.compile(r"\d{1,3}")
+_BEHIND_WORD = re.compile(r"""[^\W\d_][.,!?…"'“”’»]{0,2}\Z""")
 _IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
 
 
 class Chapter:
-    """A chapter as well-formed markup; `left_out` has how characters are read, and what is hidden."""
+    """A chapter as well-formed markup, and its text; `left_out` has how characters are read, and what is hidden.
+
+    `is_linked` is set if nearly all of its text is in links, as in a table of contents.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._root = _parse(data)
         self.left_out = tuple(filter(None, self._leave_out()))
-        for link in self._root.iter("{*}a"):
+        body = self._root.find("{*}body")
+        self.text = _text(body if body is not None else self._root)
+        links = list(self._root.iter("{*}a"))
+        self.is_linked = sum(len(_text(link)) for link in links) > _LINKED * len(self.text)
+        for link in links:
             self._mark_note(link)
         self.markup = etree.tostring(self._root, encoding="unicode").replace("\xa0", " ")
 
     def _leave_out(self) -> Iterator[str]:
         elements = list(self._root.iter("{*}rt", "{*}rp"))
-        elements += [one for one in self._root.iter(etree.Element) if "hidden" in one.attrib]
+        elements += [one for one in self._root.iter(etree.Element) if one.get("hidden", "until-found") != "until-found"]
         for element in elements:
-            yield " ".join("".join(map(str, element.itertext())).split())
+            yield _text(element)
             element.tag = _LEFT_OUT
         etree.strip_elements(self._root, _LEFT_OUT, with_tail=False)
 
@@ -56,11 +65,18 @@ class Chapter:
             link.text = f"[{text.strip()}]"
 
 
+def _text(element: etree._Element) -> str:
+    return " ".join("".join(map(str, element.itertext())).split())
+
+
 def _is_behind_word(link: etree._Element) -> bool:
-    """Return True if a link to a place follows a word or its full stop at once."""
+    """Return True if a link to a place follows a word at once, or the full stop, comma or quotation mark behind it."""
     before, parent = link.getprevious(), link.getparent()
-    text = before.tail if before is not None else parent.text if parent is not None else None
-    return "#" in str(link.get("href")) and bool(text) and not str(text)[-1].isspace()
+    if before is not None:
+        text = "".join(map(str, before.itertext())) + before.tail if before.tail else ""
+    else:
+        text = parent.text or "" if parent is not None else ""
+    return "#" in str(link.get("href")) and bool(_BEHIND_WORD.search(text))
 
 
 def _parse(data: bytes) -> etree._Element:

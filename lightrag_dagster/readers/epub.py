@@ -5,6 +5,8 @@ import zipfile
 from functools import partial
 from urllib.parse import unquote
 
+from lxml import etree
+
 from lightrag_dagster.readers.chapter import Chapter
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.html.markup import to_markdown
@@ -27,11 +29,16 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         if not names:
             raise UnreadableError(DAMAGED)
         texts, left_out = list[str](), list[str]()
+        contents = _contents(archive, places[0])
+        contents = contents if set(names) - contents else set()
         for name in names:
             chapter = Chapter(archive.read(name))
+            left_out += chapter.left_out
+            if chapter.is_linked and name in contents:
+                left_out.append(chapter.text)
+                continue
             figure_of = partial(_figure, archive, name, figures)
             texts.append(with_references(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip()))
-            left_out += chapter.left_out
         text = "\n\n".join(filter(None, texts))
         return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))
 
@@ -43,13 +50,21 @@ def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, pla
 
 
 def chapters(archive: zipfile.ZipFile, package: str) -> list[str]:
-    """Return the names of the parts to read, in order, without the table of contents, if that is a part of its own."""
+    """Return the names of the parts to read, in order, without the table of contents for readers of EPUB 3."""
     root = parse_part(archive, package)
     listed = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}
     items = [listed.get(one.get("idref")) for one in root.iterfind(".//{*}spine/{*}itemref")]
     shown = [one for one in items if one is not None and "nav" not in (one.get("properties") or "").split()]
-    contents = {one.get("href") for one in root.iterfind(".//{*}guide/{*}reference[@type='toc']")}
-    places = [one.get("href") or "" for one in shown]
-    places = [one for one in places if one not in contents] or places
-    names = [posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(one))) for one in places]
+    names = [_name(package, one) for one in shown]
     return [name for name in names if name in set(archive.namelist())]
+
+
+def _contents(archive: zipfile.ZipFile, package: str) -> set[str]:
+    """Return the names of the parts that a book calls its table of contents."""
+    found = parse_part(archive, package).iterfind(".//{*}guide/{*}reference[@type='toc']")
+    return {_name(package, one) for one in found}
+
+
+def _name(package: str, item: etree._Element) -> str:
+    """Return the name of a part that the package of a book refers to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(item.get("href") or "")))

@@ -70,19 +70,22 @@ def _unmarked(found: re.Match[str]) -> str:
     if found["one"]:  # two runs of a word that are marked differently
         halves = found["begin"], found["end"]
         return "".join(halves) if halves[0][-1].isalpha() and halves[1][0].isalpha() else found[0]
-    text, mark = found["text"], found["mark"]
+    text = found["text"]
     before = found.string[max(0, found.start() - 64) : found.start()]
     after = found.string[found.end() : found.end() + 64]
     opens = before[-1:].isalpha() and _GENDERS.match(text)
     ends = text[-1:].isalpha() and _GENDERS.match(after)
-    if mark == "*" and (opens or ends) and not text.isalpha():
+    if found["mark"] == "*" and (opens or ends) and not text.isalpha():
         return found[0]
-    return text if _is_parted(before, text, mark) or _is_parted(text, after, mark) else found[0]
+    return text if _is_word(before, text) or _is_word(text, after) else found[0]
 
 
-def _is_parted(first: str, second: str, mark: str) -> bool:
-    """Return True if two runs are a word together, or a number in bold; `a*b*c` is a product."""
+def _is_word(first: str, second: str) -> bool:
+    """Return True if two runs are a word together; `a*b*c` is a product, and `2**8` a power."""
     letters = _LETTERS_BEFORE.search(first), _LETTERS_AFTER.match(second)
-    if all(letters) and sum(len(one[0]) for one in letters if one) > 2:
-        return True
-    return len(mark) > 1 and bool(_PARTED.search(f"{first[-2:]}\0{second[:2]}"))
+    return all(letters) and sum(len(one[0]) for one in letters if one) > 2
+
+
+def parts_number(before: str, after: str) -> bool:
+    """Return True if a mark between two texts would part a number, or a number from its letters."""
+    return bool(_PARTED.search(f"{before[-2:]}\0{after[:2]}"))

@@ -42,6 +42,13 @@ def join_lines(tree: lxml_html.HtmlElement) -> None:
             one.text, one.tail = (_SPACES.sub(" ", text or "") for text in (one.text, one.tail))
 
 
+def end_lines_of_code(tree: lxml_html.HtmlElement) -> None:
+    """Write the ends of lines in preformatted text as text."""
+    for line in tree.iter("br"):
+        if next(line.iterancestors("pre"), None) is not None:
+            line.tail = f"\n{line.tail or ''}"
+
+
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
     for heading in list(tree.iter(*HEADINGS)):
@@ -81,10 +88,10 @@ def wrap_content(block: lxml_html.HtmlElement, tag: str) -> None:
 
 def _make_code(pre: lxml_html.HtmlElement) -> None:
     """Make code of preformatted text: without that, the extraction would take its lines for headings and items."""
-    for line in pre.iter("br"):
-        line.tail = f"\n{line.tail or ''}"
+    if any(one.tag in BLOCKS for one in pre.iterdescendants()):
+        return
     code = pre.text_content().rstrip()
-    if "\n" in code.strip() and not any(one.tag in BLOCKS for one in pre.iterdescendants()):
+    if "\n" in code.strip():
         pre.clear(keep_tail=True)
         etree.SubElement(pre, "code").text = _BLANK_LINE.sub(BLANK, code)
 

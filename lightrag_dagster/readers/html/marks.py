@@ -2,14 +2,16 @@
 
 import re
 
+from lxml import etree
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
 from lightrag_dagster.readers.html.sections import letters
-from lightrag_dagster.readers.inline import alternative_text, check_box, raised
+from lightrag_dagster.readers.inline import alternative_text, check_box, parts_number, raised
 
 _LINES = ("p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "figcaption", "summary")
 _DROPPED = ("button", "label", "output", "time", "noindex", "meter", "blink")  # by the extraction, with their text
+_IN_NUMBER = "in-number"
 _PLAIN = ("u", "ins", "bdi")
 _FIELDS = "input", "select", "textarea"
 _NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "noscript"}
@@ -33,6 +35,12 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
         if _RAISED.search(span.get("style") or "") or not styled.isdisjoint(span.classes):
             span.tag = "sup"
     _write_check_boxes(tree)
+    for bold in tree.iter("b", "strong"):
+        previous, text = bold.getprevious(), bold.text or ""
+        before = (previous.tail if previous is not None else bold.getparent().text) or ""
+        if not len(bold) and (parts_number(before, text) or parts_number(text, bold.tail or "")):
+            bold.tag = _IN_NUMBER
+    etree.strip_tags(tree, _IN_NUMBER)
     for element in list(tree.iter("sup", "sub", "q", "img", *_PLAIN, *_DROPPED)):
         if element.getparent() is None:
             continue
@@ -143,7 +151,11 @@ def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:
 
 
 def _is_box(field: lxml_html.HtmlElement) -> bool:
-    return field.tag == "input" and field.get("type") in ("checkbox", "radio") and not field.get("aria-hidden")
+    """Return True for a box that is shown; GitHub hides those that begin its items from screen readers."""
+    if field.tag != "input" or field.get("type") not in ("checkbox", "radio"):
+        return False
+    is_first = field.getprevious() is None and not (field.getparent().text or "").strip()
+    return not field.get("aria-hidden") or (is_first and next(field.iterancestors("li"), None) is not None)
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:

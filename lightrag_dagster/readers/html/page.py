@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.article import extract_article, left_out
-from lightrag_dagster.readers.html.blocks import BLANK, join_lines, make_paragraphs, wrap_content
+from lightrag_dagster.readers.html.blocks import BLANK, end_lines_of_code, join_lines, make_paragraphs, wrap_content
 from lightrag_dagster.readers.html.lists import tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks, write_note_marks
 from lightrag_dagster.readers.html.passages import passages
@@ -104,6 +104,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         _mark_images(tree, figures)
     if is_cut_short(tree):
         return Content(all_text(page), properties)
+    end_lines_of_code(tree)
     hidden = drop_hidden(tree)
     name_tabs(tree)
     join_lines(tree)

@@ -3,6 +3,7 @@
 import re
 from unicodedata import normalize
 
+from lxml import etree
 from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
@@ -18,30 +19,62 @@ _NAMED = (  # captions of Sphinx, menus of Asciidoctor, parts of Confluence to b
 )
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
-HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_LINES = ("p", "span", "li", "dt", "dd", "td", "th", "tr", "b", "strong", "i", "em", "small", *HEADINGS)
+HIDDEN = re.compile(r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_BACK = re.compile(r"backface-visibility\s*:\s*hidden", re.IGNORECASE)  # of the side that does not show
+_HIDDEN_OR_BACK = re.compile(f"{HIDDEN.pattern}|{_BACK.pattern}", re.IGNORECASE)
+_IN_LINES = ("p", "span", "b", "strong", "i", "em", "small")
+_OPENED = ("li", "dt", "dd", "tr", "td", "th")
+_LINE_NUMBERS = {"linenos", "lineno", "ln"}
+_LEFT_OUT = "left-out"
 
 
 def drop_hidden(tree: lxml_html.HtmlElement) -> list[str]:
     """Remove hidden lines and parts of lines, and numbers of lines of code, and return their texts.
 
-    Larger hidden parts, as of tabs, may be opened.
+    Larger hidden parts, as items, rows and tabs, may be opened.
     """
-    found = [one for one in tree.iter(*_LINES) if "hidden" in one.attrib or HIDDEN.search(one.get("style") or "")]
-    found += tree.xpath("//pre//span[@class='linenos' or @class='lineno' or @class='ln']")
-    found += tree.xpath("//span[contains(@class, 'mw-editsection')]")  # of Wikipedia
-    found += filter(_counts, tree.xpath("//td[.//pre and following-sibling::td//pre]"))
-    texts = [one.text_content() for one in found]
-    for one in found:
-        one.drop_tree()
+    left_out = {one for one in tree.iter(*_IN_LINES) if _is_hidden(one)}
+    left_out.update(tree.xpath("//span[contains(@class, 'mw-editsection')]"))  # of Wikipedia
+    for pre in tree.iter("pre"):
+        if next(pre.iterdescendants("pre"), None) is None:
+            numbers = [one for one in pre.iter("span") if one.get("class") in _LINE_NUMBERS]
+            if numbers and _count_lines([one.text_content().strip() for one in numbers], pre):
+                left_out.update(numbers)
+    left_out.update(cells[0] for row in tree.iter("tr") if len(cells := row.findall("td")) == 2 and _counts(*cells))
+    texts = list[str]()
+    for one in reversed([one for one in tree.iter() if one in left_out]):  # the inner ones first: each text once
+        texts.append(one.text_content())
+        one.clear(keep_tail=True)
+        one.tag = _LEFT_OUT
+    etree.strip_elements(tree, _LEFT_OUT, with_tail=False)
+    for one in tree.iter():  # by such styles, the extraction would leave out what is read
+        if style := one.get("style"):
+            one.set("style", (_HIDDEN_OR_BACK if one.tag in _OPENED else _BACK).sub("", style))
     return texts
 
 
-def _counts(cell: lxml_html.HtmlElement) -> bool:
-    """Return True for a cell of consecutive numbers."""
-    said = cell.text_content().split()
-    first = integer_of(said[0], -1) if said else -1
-    return first >= 0 and said == [str(first + after) for after in range(len(said))]
+def _is_hidden(element: lxml_html.HtmlElement) -> bool:
+    """Return True for a hidden element; a browser's search shows those that are so until they are found."""
+    hidden = element.get("hidden")
+    return (hidden is not None and hidden.lower() != "until-found") or bool(HIDDEN.search(element.get("style") or ""))
+
+
+def _counts(cell: lxml_html.HtmlElement, beside: lxml_html.HtmlElement) -> bool:
+    """Return True for a cell that has the numbers of the lines of code beside it, and nothing else."""
+    numbers, code = cell.find(".//pre"), beside.find(".//pre")
+    if numbers is None or code is None or next(numbers.iterdescendants("pre"), None) is not None:
+        return False
+    text = numbers.text_content()
+    return _count_lines(text.split(), code) and cell.text_content().strip() == text.strip()
+
+
+def _count_lines(numbers: list[str], code: lxml_html.HtmlElement) -> bool:
+    """Return True for consecutive numbers of all lines of code, of two at least."""
+    first = integer_of(numbers[0], -1) if len(numbers) > 1 else -1
+    if first < 0 or numbers != [str(first + after) for after in range(len(numbers))]:
+        return False
+    text = code.text_content()
+    return bool(text.strip("\n").count("\n") < len(numbers) <= text.count("\n") + 1)
 
 
 def name_tabs(tree: lxml_html.HtmlElement) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from bs4.element import NavigableString
 
 from lightrag_dagster.readers.html.blocks import LINES
-from lightrag_dagster.readers.inline import alternative_text, check_box, raised
+from lightrag_dagster.readers.inline import alternative_text, check_box, parts_number, raised
 
 _LINES = LINES | {"[document]"}
 _AS_IT_IS = {"caption", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}  # no lines in Markdown, or after its marks
@@ -15,12 +15,18 @@ _LINE_START = re.compile(r"^(\s*)(?:(\d{1,9})(?=[.)]\s)|(?=(?:#{1,6}|[-+*])\s|``
 
 
 def tidy_inline(soup: Any) -> None:
-    """Make text of raised numbers, check boxes and alternative texts; escape what begins a heading, item or code."""
+    """Make text of raised and bold numbers, check boxes and alternative texts; escape marks that begin lines."""
     for sup in soup("sup"):
         text = sup.get_text()
         number = raised(_before(sup), text)
         if number != text:
             sup.replace_with(number)
+    for bold in [*soup("b"), *soup("strong")]:
+        beside = (bold.previous_sibling, bold.next_sibling)
+        before, after = (str(one) if isinstance(one, NavigableString) else "" for one in beside)
+        text = str(bold.string or "")
+        if parts_number(before, text) or parts_number(text, after):
+            bold.unwrap()
     for box in soup("input"):
         if box.get("type") == "checkbox":
             box.replace_with(check_box(box.get("checked") is not None) + ("" if _after(box)[:1].isspace() else " "))

@@ -41,7 +41,7 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
 
 def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[Row]) -> bool:
     """Return True if a table is for layout: marked so, or without header and one row, one column, or with blocks."""
-    is_listing = table.find(".//pre") is not None and max(map(len, rows), default=0) < 2
+    is_listing = max(map(len, rows), default=0) < 2 and table.find(".//pre") is not None
     if is_listing or table.get("role") in ("presentation", "none"):
         return True
     if any(cell.tag == "th" for row in rows for cell in row) or table.find("./caption") is not None:

@@ -32,6 +32,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         text = to_markdown(page.write(body), figure_of=partial(_figure, archive, figures))
         hidden = len(page.hidden)
         notes = [f"hidden text is left out: {hidden} words"] if hidden else []
+        if page.not_repeated:
+            notes.append(f"{page.not_repeated} repeated rows and cells of tables are left out")
         tables = [part.split("/")[0] for part in archive.namelist() if part.endswith(f"/{_CONTENT}")]
         notes += unread_attachments([one for one in tables if _TABLE in archive.read(f"{one}/{_CONTENT}")])
         return Content(

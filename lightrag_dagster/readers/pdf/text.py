@@ -16,7 +16,6 @@ from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
 from lightrag_dagster.readers.pdf.annotations import find_attachments, find_comments
-from lightrag_dagster.readers.pdf.continued import repeat_headers
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
 from lightrag_dagster.readers.pdf.headings import with_headings
 from lightrag_dagster.readers.pdf.lines import Line, PageLines, lines_of
@@ -74,7 +73,6 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
                 unknown.append(number + 1)
         repeated = [] if keep_repeated_lines else find_repeated(pages, bounds)
         pages, left_out = _without(pages, repeated)
-        repeat_headers(pages)
         texts = [
             "\n\n".join(filter(None, parts))
             for parts in zip(with_headings(pages), map("\n\n".join, beside), strict=True)

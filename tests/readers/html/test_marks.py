@@ -125,10 +125,46 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="references that are shown",
         ),
         pytest.param(
+            "<p>All 1<b>20</b> of <b>10</b>0 for $<b>4</b>.50 on the 2<strong>nd</strong>, 2**10 = 1024, 3**2 = 9.</p>",
+            "All 120 of 100 for $4.50 on the 2nd, 2**10 = 1024, 3**2 = 9.",
+            id="bold in numbers, and powers",
+        ),
+        pytest.param(
+            "<ul><li><input type=checkbox aria-hidden=true checked> One</li><li><p><input type=checkbox aria-hidden>"
+            " Two</p></li></ul>",
+            "- [x] One\n- [ ] Two",
+            id="check boxes of GitHub",
+        ),
+        pytest.param(
             "<p hidden>Not one <b>word</b>.</p><p style='Display : none'>Nor two.</p><p>Three<span hidden>4</span>.</p>"
             "<div role=tabpanel hidden><p>A tab is read.</p></div>",
             "Three.\n\nA tab is read.",
             id="hidden lines",
+        ),
+        pytest.param(
+            "<p hidden=until-found>One.</p><p style='backface-visibility: hidden'>Two <span style="
+            "'-webkit-backface-visibility:hidden'>3</span>.</p><ul><li>a</li><li style='display:none'>b</li></ul>"
+            "<table><tr><th>a</th><th>b</th></tr>"
+            "<tr style='display:none'><td>1</td><td>2</td></tr></table><dl><dt>Q</dt><dd style='display: none'>A"
+            "</dd></dl>",
+            f"One.\n\nTwo 3.\n\n- a\n- b\n\n{TABLE}\n\n- Q\n- A",
+            id="what may be shown",
+        ),
+        pytest.param(
+            "<p>One<span class=mw-editsection style='display:none'>[<b hidden>e</b>]</span>.</p><pre>"
+            "<span class=linenos style='display:none'>1</span>a\n<span class=linenos>2</span>b</pre>"
+            "<table><tr><td hidden><pre>1<br>2<br></pre></td><td><pre>c<br>d<br></pre></td></tr></table><p>x</p>",
+            "One.\n\n```\na\nb\n```\n```\nc\nd\n```\nx",
+            id="hidden for two reasons",
+        ),
+        pytest.param(
+            "<pre>x = <span class=ln>42</span>\ny = <span class=ln>44</span></pre>"
+            "<table><tr><th>a</th><th>b</th></tr><tr><td><pre>404</pre></td><td><pre>not found</pre></td></tr></table>"
+            "<table><tr><td><pre>1\n2</pre></td><td><pre>one\ntwo\nthree</pre></td></tr></table>"
+            "<table><tr><td><pre>1\n2</pre>Two</td><td><pre>a\nb</pre></td></tr></table><p>x</p>",
+            "```\nx = 42\ny = 44\n```\n| a | b |\n|---|---|\n| 404 | not found |\n\n"
+            "```\n1\n2\n```\n```\none\ntwo\nthree\n```\n```\n1\n2\n```\nTwo\n\n```\na\nb\n```\nx",
+            id="numbers that count no lines",
         ),
         pytest.param(
             "<div><h3>Gate</h3><a class=anchor href='#gate'><svg></svg></a></div>",

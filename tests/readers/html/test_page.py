@@ -169,9 +169,11 @@ def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
         pytest.param(b"word " * 200_000, marks=pytest.mark.long),
         b"word" * 200_000,
         b"&amp;#x110000;&#55555;&nosuch;" * 9_000,
+        b"<pre>a\nb" * 1_900,
+        b"<table><tr>" + b"<td><pre>1 2 3 4</pre></td>" * 6_000,
     ],
 )
-def test_a_long_line_without_a_full_stop_is_read_in_time(line: bytes) -> None:
+def test_a_long_line_or_row_is_read_in_time(line: bytes) -> None:
     started = time.process_time()
     assert len(read(b"<p>" + line).text) > len(line) // 4
     assert time.process_time() - started < 10

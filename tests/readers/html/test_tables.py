@@ -61,7 +61,7 @@ def test_a_table_has_one_header_row(given: str, expected: str) -> None:
         (table("One", "Two <b>and</b> three"), "One\n\nTwo **and** three"),
         (table("<h2>Weirs</h2>They are low.<p>And old.</p>|Side", "a|b"),
          "## Weirs\n\nThey are low.\n\nAnd old.\n\nSide\n\na\n\nb"),
-        (table("<pre>1</pre>|<pre>x = 1</pre>", "|"), "x = 1"),
+        (table("<pre>1</pre>|<pre>x = 1</pre>", "|"), "1\n\nx = 1"),
         (table(table("Station|Level", "Steinhag|1.42", "Corley|0.97"), "Below"), f"{LEVELS}\n\nBelow"),
         (table("Station|Level", "Steinhag|1.42", attributes="role=presentation"),
          "Station\n\nLevel\n\nSteinhag\n\n1.42"),

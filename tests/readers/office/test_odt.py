@@ -264,6 +264,16 @@ def test_joined_cells_of_a_table(rows: list[str], expected: str) -> None:
     assert read(f"<table:table>{''.join(rows)}</table:table>").text == expected
 
 
+def test_repeated_rows_are_read_within_a_bound_of_the_document() -> None:
+    inner = cell("1", ' table:number-columns-repeated="300"')
+    for _ in range(3):
+        repeated = row(inner).replace("-row>", '-row table:number-rows-repeated="1000">', 1)
+        inner = f"<table:table-cell><table:table>{repeated}</table:table></table:table-cell>"
+    found = read(f"<table:table>{row(inner)}</table:table>")
+    assert 10_000 < len(found.text) < 500_000
+    assert found.note == "2940 repeated rows and cells of tables are left out"
+
+
 @pytest.mark.parametrize(
     ("fields", "text", "expected"),
     [

@@ -176,6 +176,19 @@ TURNS = {90: "0 1 -1 0 595 0", 180: "-1 0 0 -1 595 842", 270: "0 -1 1 0 0 842"}
 """The matrix of a page's content for each angle at which the page is turned then."""
 
 
+def test_tables_on_two_pages_keep_their_headers() -> None:
+    tables = [[("Site", "Staff"), ("Ulm", "120")], [("Revenue in EUR", "2024"), ("Pumps", "2,100")]]
+    across, down = ("".join(one) for one in (
+        [f"72 {at} m 272 {at} l S " for at in (415, 395, 375)],
+        [f"{at} 415 m {at} 375 l S " for at in (72, 172, 272)],
+    ))  # fmt: skip
+    pages = [[Shown(75 + 100 * x, 400 - 20 * y, one) for y, row in enumerate(rows) for x, one in enumerate(row)]
+             for rows in tables]  # fmt: skip
+    assert extract_text(of_places(*pages, drawn=across + down), "a.pdf").text.split("\n\n") == [
+        f"| {first[0]} | {first[1]} |\n| --- | --- |\n| {second[0]} | {second[1]} |" for first, second in tables
+    ]
+
+
 @pytest.mark.parametrize("angle", TURNS)
 def test_a_turned_page_is_read_as_it_is_shown(angle: int) -> None:
     rows = [("Gauge", "Level", "Flow"), ("Kessing", "120", "7"), ("Lerch", "99", "3")]

@@ -18,6 +18,7 @@ _NOTHING = {
 }
 _INDEX_SOURCE = "-source"
 _MOST_REPEATED = 1000
+_LONGEST_REPEATED = 300_000  # characters of HTML in a document, by repeated cells and rows
 
 
 class Page:
@@ -30,6 +31,8 @@ class Page:
         self._numbering = Numbering(styles)
         self._notes: list[str] = []
         self._comments: list[str] = []
+        self.not_repeated = 0  # rows and cells
+        self._left = _LONGEST_REPEATED
         self._after: list[str] = []  # blocks that stand in a paragraph, such as text boxes
 
     def write(self, body: etree._Element) -> str:
@@ -123,8 +126,8 @@ class Page:
             kind = kind_of(element)
             if kind == "table-row":
                 row = "".join(self._cell(cell, tag) for cell in element if kind_of(cell) == "table-cell")
-                times = min(number_of(element, f"{TABLE}number-rows-repeated", 1), _MOST_REPEATED)
-                yield f"<tr>{row}</tr>" * (times if "".join(map(str, element.itertext())).strip() else 1)
+                times = number_of(element, f"{TABLE}number-rows-repeated", 1) if _has_text(element) else 1
+                yield self._repeated(element, f"<tr>{row}</tr>", times)
             elif kind == "table-header-rows":
                 yield f"<thead>{''.join(self._rows(element, 'th'))}</thead>"
             elif kind in ("table-rows", "table-row-group"):
@@ -136,8 +139,16 @@ class Page:
             for name, kind in (("colspan", "columns"), ("rowspan", "rows"))
             if number_of(cell, f"{TABLE}number-{kind}-spanned", 1) > 1
         )
-        times = min(number_of(cell, f"{TABLE}number-columns-repeated", 1), _MOST_REPEATED)
-        return f"<{tag}{spans}>{self.blocks(cell)}</{tag}>" * times
+        times = number_of(cell, f"{TABLE}number-columns-repeated", 1)
+        return self._repeated(cell, f"<{tag}{spans}>{self.blocks(cell)}</{tag}>", times)
+
+    def _repeated(self, element: etree._Element, markup: str, times: int) -> str:
+        """Return the markup of a row or cell as often as it is repeated, within its bound and that of the document."""
+        shown = max(1, min(times, _MOST_REPEATED, 1 + self._left // len(markup)))
+        self._left -= (shown - 1) * len(markup)
+        if times > shown and _has_text(element):
+            self.not_repeated += times - shown
+        return markup * shown
 
     def _inline(self, element: etree._Element, *, code: bool = False) -> str:
         parts = [escape(element.text or "")]
@@ -229,6 +240,10 @@ def _joined(items: Iterator[str]) -> str:
 
 def _code(lines: list[str]) -> str:
     return f"<pre>{chr(10).join(lines)}</pre>"
+
+
+def _has_text(element: etree._Element) -> bool:
+    return any(str(text).strip() for text in element.itertext())
 
 
 def _comment(element: etree._Element) -> str:
