@@ -43,6 +43,8 @@ def test_without_a_terminal_the_note_has_a_line_of_its_own() -> None:
         shown._noted -= 60
         note(WAITING)
         assert out.getvalue().splitlines()[-1] == f"notes extractions: {WAITING} (12 of 1,400 done)"
+        note("no credit left; tries again in 300 s")
+        assert "no credit left" in out.getvalue(), "a wait of another kind does not wait for its turn"
         note("")
         shown.finish()
     assert WAITING not in out.getvalue().splitlines()[-1]
