@@ -22,7 +22,8 @@ _CLOSE = (
     r"|(?:<\|end\|>\s*)?(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*final\b\s*(?:<\|message\|>)?"
     r"|<channel\|>|<unused95>|assistantfinal|\[BEGIN FINAL RESPONSE\]"
 )
-_TAG = re.compile(_CLOSE, re.IGNORECASE)
+# A look at the first character saves trying every form at each: an answer without a tag takes a third of the time.
+_TAG = re.compile(rf"(?=[<\[◁a])(?:{_CLOSE})", re.IGNORECASE)
 
 # A line that begins like a row or like JSON is part of the answer, and a tag in it is quoted text.
 _STEP = re.compile(
