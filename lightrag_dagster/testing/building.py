@@ -66,7 +66,7 @@ def build_knowledge_base(
         publish(situation.recipes)
         if chosen.builds_graph:
             build_published_graph(situation.home)
-    return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
+    return KnowledgeBaseResource(home=str(chosen.home), settings={**_OFFLINE, **settings})
 
 
 def _write(settings: Settings, documents: Mapping[str, str | bytes]) -> None:

@@ -2,17 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import uuid4
 
 from pydantic import Field
 
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.facts.conditions import By
-from lightrag_dagster.query.facts.types import FactCounts, FactList
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+from lightrag_dagster.spending.account import Account
 
 _SNAPSHOT = "canned"
 
@@ -55,18 +55,6 @@ class CannedKnowledgeBase(KnowledgeBaseResource):
         """Return the answers to several questions; raises as `query`."""
         return [self.query(query, **options) for query in queries]
 
-    def facts(self, subject: str | None = None, **given: Any) -> FactList:
-        """Return no facts."""
-        return FactList((), 0)
-
-    def count(self, subject: str | None = None, *, by: By | None = None, **given: Any) -> FactCounts:
-        """Return a count of no facts."""
-        return FactCounts(by, 0, (), 0)
-
-    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """See `retrieve`."""
-        return self.retrieve(query, **options)
-
-    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """See `query`."""
-        return self.query(query, **options)
+    def open(self, account: Account | None = None) -> KnowledgeBase:
+        """Raise QueryError, since there is no snapshot."""
+        raise QueryError("canned answers have no knowledge base; ask one that `build_knowledge_base` makes")

@@ -35,10 +35,10 @@ def test_an_asset_asks_and_everything_is_closed_after_the_run(published_home: Pa
 def test_an_asset_lists_and_counts_facts(facts_home: Path) -> None:
     @dg.asset
     def chiefs(knowledge: KnowledgeBaseResource) -> dict[str, object]:
-        found = knowledge.facts(
+        found = knowledge.knowledge_base.facts(
             "Orrin Instruments", relation="chief_executive", as_of="2021-06", filters=Filters("crm")
         )
-        counted = knowledge.count(by="relation", source="crm")
+        counted = knowledge.knowledge_base.count(by="relation", source="crm")
         return {"led by": [one.object for one in found], "facts": {one.key: one.count for one in counted.counts}}
 
     result = dg.materialize([chiefs], resources={"knowledge": KnowledgeBaseResource(home=str(facts_home))})
@@ -70,27 +70,32 @@ def test_threads_tasks_and_batches_share_one_opening(published_home: Path) -> No
     resource = KnowledgeBaseResource(home=str(published_home))
 
     async def service() -> list[str]:
-        asked = [resource.aquery(STATION), resource.aquery(STATION, mode="naive")]
+        asked = [resource.knowledge_base.aquery(STATION), resource.knowledge_base.aquery(STATION, mode="naive")]
         return [answer.text for answer in await asyncio.gather(*asked)]
 
     with ThreadPoolExecutor(4) as threads:
-        opened = set(threads.map(lambda _: id(resource._knowledge()), range(8)))
+        opened = set(threads.map(lambda _: id(resource.knowledge_base), range(8)))
     assert len(opened) == 1
     texts = asyncio.run(service())
     assert texts == [resource.query(STATION).text, resource.query(STATION, mode="naive").text]
     assert [answer.text for answer in resource.query_batch([STATION, STATION])] == texts[:1] * 2
-    assert asyncio.run(resource.aretrieve(STATION)) == resource.retrieve(STATION)
-    resource._knowledge().close()
+    resource.knowledge_base.close()
 
 
 def test_a_snapshot_and_settings_can_be_configured(published_home: Path) -> None:
     (snapshot_id,) = [path.name for path in published_home.glob("generations/gen-*")]
     resource = KnowledgeBaseResource(
-        home=str(published_home), snapshot_id=snapshot_id, options={"query": {"mode": "naive", "chunk_top_k": 1}}
+        home=str(published_home), snapshot_id=snapshot_id, settings={"query": {"mode": "naive", "chunk_top_k": 1}}
     )
     with resource.open() as knowledge:
         found = knowledge.retrieve(STATION)
     assert (found.mode, len(found.chunks), found.snapshot_id) == ("naive", 1, snapshot_id)
+
+
+@pytest.mark.parametrize("name", ["home", "scope"])
+def test_settings_cannot_name_another_home_or_scope(published_home: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is an argument of its own"):
+        KnowledgeBaseResource(home=str(published_home), settings={name: "elsewhere"})
 
 
 def test_nothing_published_says_what_to_do(tmp_path: Path) -> None:
