@@ -186,10 +186,13 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
         """Return the definitions of the knowledge base; raises SettingsError, also if another one has its home."""
         with choosing(self.chosen(context.path)):
             settings = load_settings()
-            other = _NAMESPACES.setdefault(settings.home.expanduser().resolve(), settings.namespace)
+            home = settings.home.expanduser().resolve()
+            other = _NAMESPACES.get(home, settings.namespace)
             if other != settings.namespace:
                 raise SettingsError(
                     f"the namespaces {other!r} and {settings.namespace!r} have one home, {settings.home}, where each "
                     "would take the sources of the other for gone; give each its own by `settings: {home: …}`"
                 )
-            return build_definitions(settings)
+            definitions = build_definitions(settings)
+            _NAMESPACES[home] = settings.namespace
+            return definitions

@@ -58,6 +58,11 @@ class Follower:
         self._gone: NoSnapshotError | None = None
         self._said = ""
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The class of what is asked, so that `isinstance` is true for it."""
+        return type(self._newest)
+
     def __getattr__(self, name: str) -> Any:
         asked = getattr(type(self._newest), name, None)
         if name.startswith("_") or not callable(asked):

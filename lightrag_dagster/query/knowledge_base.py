@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.errors import NoSnapshotError
+from lightrag_dagster.errors import NoSnapshotError, QueryError
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
@@ -118,17 +118,22 @@ class KnowledgeBase(Lookups):
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
 
     @classmethod
-    def follow(cls, home: Path | str | None = None, **given: Any) -> Self:
+    def follow(
+        cls,
+        home: Path | str | None = None,
+        snapshot_id: str | None = None,
+        *,
+        scope: str | None = None,
+        settings: Settings | None = None,
+        account: Account | None = None,
+    ) -> Self:
         """Open the published snapshot, and ask the newest one from then on; takes and raises as `open`.
 
         The result has all methods of a knowledge base, but each question is asked of the snapshot that is published
         when it begins; at most once a second it looks for another one. See `Follower`.
-
-        Args:
-            home: as `open`.
-            **given: further arguments of `open`.
         """
-        return cast(Self, Follower(cls.open(home, **given)))
+        opened = cls.open(home, snapshot_id, scope=scope, settings=settings, account=account)
+        return cast(Self, Follower(opened))
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load and check what a first question needs, of all and for each of `filters`; no model is asked.
@@ -252,6 +257,8 @@ class KnowledgeBase(Lookups):
         A question `prepared` by `aprepare` is not prepared again, and takes no options.
         """
         if isinstance(query, Prepared):
+            if options:
+                raise QueryError(f"a prepared question takes no options; give {', '.join(options)} to `aprepare`")
             asked, begin = query.asked, partial(self.pieces, query)
         else:
             asked, begin = self._opened.asked(options.get("timeout")), partial(self.stream, query, **options)

@@ -192,6 +192,8 @@ class Lookups:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
 
+    acypher = awaited(cypher)
+
     def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> pa.Table:
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
@@ -241,6 +243,8 @@ class Lookups:
 
         with self._opened.in_use(), self.snapshot.reading():
             return communities_of(self.snapshot.generation)
+
+    acommunities = awaited(communities)
 
     def changes(self, before: str | None = None) -> pa.Table:
         """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.

@@ -158,8 +158,8 @@ class Settings(BaseSettings):
     exports: tuple[ExportFormat, ...] = Field(
         default=(),
         description="Formats that the asset `exports` writes the published snapshot in: tables (Parquet files and a "
-        "DuckDB file), graphml (Gephi, networkx), neo4j (CSV for `neo4j-admin`), "
-        "okf (Markdown, a page an entity).",
+        "DuckDB file), graphml (Gephi, networkx), facts (GraphML, directed), neo4j (CSV for "
+        "`neo4j-admin`), okf (Markdown, a page an entity).",
     )
     questions: OptionalPath = Field(
         default=None,

@@ -63,6 +63,8 @@ def test_it_asks_what_is_published_when_a_question_begins(following: KnowledgeBa
 
 
 def test_it_has_all_that_a_knowledge_base_has(following: KnowledgeBase) -> None:
+    assert isinstance(following, KnowledgeBase)
+    assert asyncio.run(following.acommunities()).equals(following.communities())
     public = {name for name, _ in inspect.getmembers(KnowledgeBase) if not name.startswith("_")}
     assert public <= set(dir(following))
     for name in public - {"open", "follow"}:

@@ -314,6 +314,17 @@ def _first(knowledge: KnowledgeBase) -> str:
     return asyncio.run(first())
 
 
+def test_a_prepared_question_takes_no_options(home: Path) -> None:
+    async def first(knowledge: KnowledgeBase) -> str:
+        return await anext(knowledge.astream(await knowledge.aprepare(STATION), mode="naive"))
+
+    with (
+        KnowledgeBase.open(home) as opened,
+        pytest.raises(QueryError, match="takes no options; give mode to `aprepare`"),
+    ):
+        asyncio.run(first(opened))
+
+
 def test_questions_under_way_when_it_is_closed_say_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several threads ask until they may not, and a model never answers one of them."""
 
