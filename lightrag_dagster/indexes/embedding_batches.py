@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
-from lightrag_dagster.core.protocols import Embedder, Vectors
-from lightrag_dagster.core.text.tokens import rough_tokens
+from lightrag_dagster.core.protocols import Embedder, Vectors, text_tokens
 from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.engines.factory import map_rows
 from lightrag_dagster.offline import LexicalEmbedder
@@ -101,7 +100,7 @@ def batches(texts: Iterable[str], settings: EmbeddingSettings) -> Iterator[list[
     batch: list[str] = []
     total = 0
     for text in texts:
-        tokens = min(rough_tokens(text), settings.max_input_tokens)
+        tokens = min(text_tokens(text), settings.max_input_tokens)
         if batch and (len(batch) == settings.batch_size or total + tokens > BATCH_TOKENS):
             yield batch
             batch, total = [], 0

@@ -48,9 +48,9 @@ def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
 def overlay(recipes: Recipes) -> Iterator[Recipes]:
     """Give recipes of a temporary home with the tables, generations and records of theirs, removed with the block.
 
-    Records are copied and data files are links, so every function of `build` works on it, and nothing that is written
-    reaches the home: the writers of this package replace files and never change one. Response and vector store, batches
-    and LanceDB tables are left out.
+    Records are copied and data files are links, so every function of `pipeline` works on it, and nothing that is
+    written reaches the home: the writers of this package replace files and never change one. Response and vector store,
+    batches and LanceDB tables are left out.
 
     Raises:
         StoreError: the disk refuses, or the home changed meanwhile.

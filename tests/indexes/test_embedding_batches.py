@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.core.text.tokens import rough_tokens
+from lightrag_dagster.core.protocols import text_tokens
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.indexes.embedding_batches import Embedding, batches
@@ -29,7 +29,7 @@ def test_batches_keep_texts_and_order_within_both_bounds(
         made = list(batches(texts, settings))
 
     def weight(batch: list[str]) -> int:
-        return sum(min(rough_tokens(text), longest) for text in batch)
+        return sum(min(text_tokens(text), longest) for text in batch)
 
     assert [text for batch in made for text in batch] == texts
     assert all(0 < len(batch) <= size for batch in made)

@@ -13,8 +13,6 @@ from lightrag_dagster.core.text.encodings import load_encoding
 # tiktoken's regular expressions fail within a run of about a million spaces.
 _PIECE = 100_000
 
-_BYTES_A_TOKEN = 3
-
 
 class Span(NamedTuple):
     """A window of a text: `text[char_start:char_end]`, and the number of tokens it was cut from."""
@@ -163,8 +161,3 @@ class Measured:
         """Return the first character of a part that ends at `end` and has at most this number of tokens."""
         first = max(0, int(np.searchsorted(self.starts, end)) - tokens)
         return int(self.starts[first]) if first < len(self.starts) else end
-
-
-def rough_tokens(text: str) -> int:
-    """Estimate the tokens of a text, too high rather than too low."""
-    return len(text.encode()) // _BYTES_A_TOKEN + 1

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.text.tokens import rough_tokens
+from lightrag_dagster.core.protocols import text_tokens
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
@@ -88,7 +88,7 @@ def fitting(
         waiting += ((item, f"{line_of(item)}\n") for item in islice(source, max(0, at_once - len(waiting))))
         if not waiting:
             return kept, used
-        rough = list(accumulate(rough_tokens(line) for _, line in waiting[:at_once]))
+        rough = list(accumulate(text_tokens(line) for _, line in waiting[:at_once]))
         some = max(1, bisect_right(rough, budget - used))
         needed = count("".join(line for _, line in waiting[:some]))
         if used + needed <= budget:
