@@ -47,7 +47,10 @@ BATCH_CHECK_SECONDS = 300
 """A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
 
 RETRY_SECONDS = 3600
-"""Passing failures have mostly passed after an hour, and the runs page stays readable."""
+"""Passing failures have mostly passed after an hour, and the runs page stays readable. A run that was killed is worth
+another at the next tick, so that there are two an hour at most."""
+
+_RUN_KEY = "dagster/run_key"
 
 FOLLOWS_DATA = (
     (
@@ -155,19 +158,18 @@ def batches(
     due = run_sync(poll_batches(settings.llm, home))
     namespace = Namespace(settings.namespace)
     partitions = set(context.instance.get_dynamic_partitions(namespace.partitions))
-    # One run for the same batches in the same states; another after a while, since a run may have failed.
-    attempt = int(time.time() // RETRY_SECONDS)
     requests = [
         dg.RunRequest(
             job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
-            run_key=f"{waiting.source} {digest(waiting.backfill, states)} {attempt}",
+            run_key=key,
             tags={COMMAND_TAG: "batches", ACCOUNT_TAG: waiting.run},
         )
         for waiting, states in due.items()
         if waiting.source in partitions
+        and (key := _unused_key(context.instance, f"{waiting.source} {digest(waiting.backfill, states)}"))
     ]
-    return requests or dg.SkipReason("every waiting extraction has open batches")
+    return requests or dg.SkipReason("every waiting extraction has open batches, or two runs that failed this hour")
 
 
 def publish_accepted(
@@ -190,26 +192,42 @@ def publish_accepted(
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
     report_published(context.instance, situation)
-    newest, tags = situation.newest, {COMMAND_TAG: "publish"}
-    # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile. After another
-    # snapshot it is a new one, as where a document is deleted and restored.
-    snapshots = (one and one.sequence for one in (newest, situation.published))
-    attempt = digest(*snapshots, int(time.time() // RETRY_SECONDS))
+    newest = situation.newest
+    selection = None
     if acceptable := to_accept(situation):  # the merge accepts them
-        return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)
+        wanted = f"accepting {digest(acceptable)}"
+    elif said := _to_merge(situation):
+        wanted = said
+    elif due := pending_scopes(situation):
+        wanted = f"scopes {digest(sorted(due), lightrag.settings.scopes)}"
+    elif lightrag.settings.builds_graph and (generation := without_graph(lightrag.home)):
+        wanted, selection = f"graph of {generation.id}", [namespace.key("published_graph")]
+    else:
+        return dg.SkipReason("the newest snapshot holds all accepted versions" if newest else "nothing is accepted yet")
+    # After another snapshot it is a new request, as where a document is deleted and restored.
+    snapshots = (one and one.sequence for one in (newest, situation.published))
+    if key := _unused_key(context.instance, f"{wanted} {digest(*snapshots)}"):
+        return dg.RunRequest(run_key=key, asset_selection=selection, tags={COMMAND_TAG: "publish"})
+    return dg.SkipReason("two runs of this hour failed to publish the same tables; the next hour has another")
+
+
+def _to_merge(situation: Situation) -> str | None:
+    """Return a text that says what is to be merged, if something is."""
     try:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
-        return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
+        return digest(str(error))
+    newest = situation.newest
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
-    if wanted is not None and wanted.sources and not (newest and newest.inputs.makes_rows_of(wanted)):
-        return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
-    if due := pending_scopes(situation):
-        return dg.RunRequest(run_key=f"scopes {digest(sorted(due), lightrag.settings.scopes)} {attempt}", tags=tags)
-    if lightrag.settings.builds_graph and (generation := without_graph(lightrag.home)):
-        graph = namespace.key("published_graph")
-        return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph], tags=tags)
-    return dg.SkipReason("the newest snapshot holds all accepted versions" if newest else "nothing is accepted yet")
+    if wanted is None or not wanted.sources or (newest and newest.inputs.makes_rows_of(wanted)):
+        return None
+    return wanted.hash
+
+
+def _unused_key(instance: dg.DagsterInstance, wanted: str) -> str | None:
+    """Return the key of a run for what is wanted, which Dagster launches once; None after two in the same hour."""
+    keys = (f"{wanted} {int(time.time() // RETRY_SECONDS)} {attempt}" for attempt in ("first", "second"))
+    return next((key for key in keys if not instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: key}), limit=1)), None)
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

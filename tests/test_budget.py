@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2265,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
+    "assets": 2278,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
     "cli": 3900,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
     "core": 1631,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 770,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_697,  # bills; scopes; amounts; broad faults in few lines
+    "lines of code outside the rooms behind doors": 38_710,  # bills; scopes; amounts; broad faults in few lines
     "files": 674,  # known names; full stops; inputs of a merge; numbers of items
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,

@@ -34,7 +34,7 @@ def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
             return None
     except ProviderAccessError as error:  # of an address, a key, a header, or a variable of a cloud
         return str(error)
-    other = "name another in api_key_env" if settings.api_key_env else "OPENAI_BASE_URL for another server"
+    other = "name another in api_key_env" if settings.api_key_env else f"{prefix_of(settings)}BASE_URL for another server"
     told = f"{place.variable} is not set (model {settings.model}); set it, or {other}"
     return f"{told}, or {prefix_of(settings)}PROVIDER=offline"
 

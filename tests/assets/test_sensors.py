@@ -163,6 +163,28 @@ def test_what_was_published_before_is_asked_for_again(instance: dg.DagsterInstan
     assert len({*keys}) == 3
 
 
+def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
+    instance: dg.DagsterInstance, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    assert ingest(settings, instance, "notes").success
+    job, asked = build_definitions(settings).resolve_job_def("publish"), list[str | None]()
+    for seconds in (10**12, 10**12, 10**12, 10**9):  # the first three of one hour
+        monkeypatch.setattr("lightrag_dagster.assets.sensors.RETRY_SECONDS", seconds)
+        request = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+        if isinstance(request, dg.RunRequest):
+            assert request.run_key not in asked
+            asked.append(request.run_key)
+            run = instance.create_run_for_job(job, tags={"dagster/run_key": str(request.run_key)})
+            instance.report_run_failed(run)
+        else:
+            assert request.skip_message == (
+                "two runs of this hour failed to publish the same tables; the next hour has another"
+            )
+            asked.append(None)
+    assert [key is None for key in asked] == [False, False, True, False]
+
+
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
