@@ -232,11 +232,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: there is no such setting, or a value is not allowed.
         """
-        values = dict(changes)
-        for name, value in changes.items():
-            section = getattr(self, name, None)
-            if isinstance(section, Section) and isinstance(value, Mapping):
-                values[name] = section.model_dump() | dict(value)
+        sections = {name: one.model_dump() for name, one in self if isinstance(one, Section) and name in changes}
+        values = _over(sections, changes)
         checked = self.model_copy()
         try:
             BaseModel.__init__(checked, **(dict(self) | values))  # a call of the class reads file and environment
