@@ -124,15 +124,19 @@ def accept(
         StoreError: a record is damaged or the disk refuses.
     """
     tables = SourceTables(home, candidate=candidate)
-    acceptance = judge(tables, source, max_failed_share, max_rejected_share)
+    acceptance, before = judge(tables, source, max_failed_share, max_rejected_share), accepted(home, source)
     if acceptance.accepted:
-        before = accepted(home, source)
-        record = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
-        if candidate:
-            tables.promote(source)
-        if before != record:
-            atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
+        now = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
+        _write(tables, before, now, SOURCE_TABLES)
     return acceptance
+
+
+def _write(tables: SourceTables, before: Accepted | None, now: Accepted, promoted: Iterable[str] = ()) -> None:
+    """Write what is accepted of a source now, if it is not what was before; of a backfill, tables become current."""
+    if tables.candidate:
+        tables.promote(now.source, promoted)
+    if now != before:
+        atomic.write_text(tables.home.accepted(now.source), now.model_dump_json(indent=2))
 
 
 def _asking_again(tables: SourceTables, answers: TableVersion) -> str:
@@ -194,11 +198,8 @@ def accept_pass(home: Home, source: str, name: str, bounds: Bounds, *, candidate
     tables = SourceTables(home, candidate=candidate)
     acceptance, record = judge_pass(tables, source, name, bounds), accepted(home, source)
     if acceptance.accepted and record:
-        if candidate:
-            tables.promote(source, [of_pass(table, name) for table in PASS_TABLES])
         now = record.model_copy(update={"passes": dict(sorted({**record.passes, name: acceptance.tables}.items()))})
-        if record != now:
-            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+        _write(tables, record, now, [of_pass(table, name) for table in PASS_TABLES])
     return acceptance
 
 
@@ -247,9 +248,7 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
     with suppress(BuilderLockedError), ingesting(home, source, 0):
         tables.remove_records(source, gone)
         kept = {name: versions for name, versions in record.passes.items() if name in passes}
-        if kept != record.passes:
-            now = record.model_copy(update={"passes": kept})
-            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+        _write(tables, record, record.model_copy(update={"passes": kept}))
 
 
 def failed_share(version: TableVersion) -> float:
