@@ -16,7 +16,8 @@ from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import RoleSettings, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings.models import RoleSettings
 
 _NAMED = 8
 
