@@ -32,7 +32,6 @@ Scores = npt.NDArray[np.float32]
 
 _WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_LONGEST_NAME = 12
 _LONGEST_TITLE = 120
 _PART = 3
 
