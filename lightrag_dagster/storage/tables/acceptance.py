@@ -97,20 +97,10 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
         return Acceptance(accepted=False, tables=versions, reason=reason, whole=False)
     documents, chunks = current["raw_documents"], current["extractions"]
     shares = failed_share(documents), failed_share(chunks), AnswerRows.of(current["parsed"].sums).share
-    for what, version, share in (("documents", documents, shares[0]), ("chunks", chunks, shares[1])):
-        if share > max_failed_share:
-            failed, counted = version.count("status", "failed"), _counted(version)
-            first = "".join(f"; {reason}" for reason in version.reasons)
-            again = _asking_again(tables, version) if what == "chunks" else ""
-            reason = (
-                f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
-                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
-                f"correct them or raise the bound, and run again{again}"
-            )
-            return Acceptance(False, versions, reason, True, *shares)
-    if reason := _rejected_too_many(tables, current["parsed"], max_rejected_share):
-        return Acceptance(False, versions, reason, True, *shares)
-    return Acceptance(True, versions, None, True, *shares)
+    why = _too_many_failed(tables, documents, "documents", max_failed_share)
+    why = why or _too_many_failed(tables, chunks, "chunks", max_failed_share)
+    why = why or _rejected_too_many(tables, current["parsed"], max_rejected_share)
+    return Acceptance(why is None, versions, why, True, *shares)
 
 
 def accept(
@@ -139,11 +129,18 @@ def _write(tables: SourceTables, before: Accepted | None, now: Accepted, promote
         atomic.write_text(tables.home.accepted(now.source), now.model_dump_json(indent=2))
 
 
-def _asking_again(tables: SourceTables, answers: TableVersion) -> str:
-    """Return the part of a reason that names the option which asks again; a backfill has none."""
-    if tables.candidate or not answers.count("error_kind", "permanent"):
-        return ""
-    return ", with `--retry-failed` to ask again about chunks that failed for good"
+def _too_many_failed(tables: SourceTables, version: TableVersion, what: str, most: float) -> str | None:
+    """Return why too many rows of a table failed, with the option that asks again, if any; None if they did not."""
+    if (share := failed_share(version)) <= most:
+        return None
+    first = "".join(f"; {reason}" for reason in version.reasons)
+    asks_again = version.count("error_kind", "permanent") and not tables.candidate  # a backfill has no such option
+    again = ", with `--retry-failed` to ask again about chunks that failed for good" if asks_again else ""
+    return (
+        f"{version.count('status', 'failed'):,} of {_counted(version):,} {what} of source {version.source!r} failed "
+        f"({share:.1%}), more than the {most:.1%} that documents.max_failed_share allows{first}; "
+        f"correct them or raise the bound, and run again{again}"
+    )
 
 
 def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> Acceptance:
@@ -165,13 +162,8 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
     readings, sums = made["readings"], made["read_facts"].sums
     failed, rejected = failed_share(readings), sums.get("rejected_rows", 0)
     share = rejected / max(1, rejected + sums.get("facts", 0))
-    if failed > bounds.max_failed_share:
-        first = "".join(f"; {reason}" for reason in readings.reasons)
-        reason = (
-            f"pass {name}: {readings.count('status', 'failed'):,} of {readings.rows:,} chunks of source {source!r} "
-            f"failed ({failed:.1%}), more than the {bounds.max_failed_share:.1%} that documents.max_failed_share "
-            f"allows{first}; correct them or raise the bound, and run again{_asking_again(tables, readings)}"
-        )
+    if why := _too_many_failed(tables, readings, "chunks", bounds.max_failed_share):
+        reason = f"pass {name}: {why}"
     elif share > bounds.max_rejected_share:
         reasons = made["read_facts"].counts.get("reason", {})
         most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
