@@ -34,7 +34,7 @@ _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")
 
 
-class Records:
+class BucketRecords:
     """The records of one bucket in the cache folder of this process; `held` are the locks of its sessions."""
 
     def __init__(self, mirror: Mirror) -> None:
@@ -160,9 +160,9 @@ class Records:
 
 
 @once
-def records_of(mirror: Mirror) -> Records:
+def records_of(mirror: Mirror) -> BucketRecords:
     """Return what the threads of this process share of the records of a bucket."""
-    return Records(mirror)
+    return BucketRecords(mirror)
 
 
 def is_record(name: str) -> bool:
