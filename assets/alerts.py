@@ -18,6 +18,7 @@ import dagster as dg
 from pydantic import BaseModel
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import cause_of, for_people
 from lightrag_dagster.resources import LightRAG
 
@@ -201,8 +202,7 @@ def _in_words(subjects: Iterable[Subject]) -> str:
         jobs.setdefault(one.job, []).extend([one.source] if one.source else [])
     parts = []
     for job, sources in jobs.items():
-        more = f" and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
-        of = f" of source{'s' if len(sources) > 1 else ''} {', '.join(sources[:_NAMED])}{more}" if sources else ""
+        of = f" of source{'s' if len(sources) > 1 else ''} {some_of(sources, _NAMED)}" if sources else ""
         parts.append(f"{job}{of}")
     return " and ".join(parts)
 

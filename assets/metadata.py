@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.account import COUNTED, Account
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 from lightrag_dagster.storage.versions import TableVersion
@@ -43,6 +43,7 @@ HANGS = timedelta(hours=6)
 """A run that takes longer hangs, on a dead mount say, and is ended so that others get their turn; what it was answered
 is stored, so a first ingestion that really takes so long continues with the next run."""
 
+_COUNTED_AS = {"stored": "stored_answers"}
 _PREVIEW_CHARACTERS = 60
 _CELL_CHARACTERS = 300
 
@@ -186,15 +187,7 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
         metadata |= {"unchanged": report.kept, **_about_documents(report.reading)}
     is_asked = kind_of(version.table) in ("extractions", "readings")
     if is_asked or usage.calls or usage.stored:
-        metadata |= {
-            "calls": usage.calls,
-            "stored_answers": usage.stored,
-            "input_tokens": usage.input_tokens,
-            "cached_input_tokens": usage.cached_input_tokens,
-            "cache_write_tokens": usage.cache_write_tokens,
-            "output_tokens": usage.output_tokens,
-            "cost_usd": usage.cost_usd,
-        }
+        metadata |= {_COUNTED_AS.get(name, name): getattr(usage, name) for name in COUNTED}
     if is_asked:
         metadata |= {"answers_cost_usd": report.answers_cost_usd}
     made_by = max(outdated, key=lambda name: outdated[name], default="")

@@ -260,8 +260,8 @@ def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
         ),
         (
             "cli.purge",
-            "def later():\n    from lightrag_dagster.storage.files.session import push",
-            "lightrag_dagster.storage.files.session.push lies behind `Home.files`",
+            "def later():\n    from lightrag_dagster.storage.files.session import records_of",
+            "lightrag_dagster.storage.files.session.records_of lies behind `Home.files`",
         ),
         (
             "readers.pdf",

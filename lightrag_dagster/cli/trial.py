@@ -11,14 +11,14 @@ from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import RoleSettings, Settings, load_settings
-
-_NAMED = 8
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings.models import RoleSettings
 
 
 class Tried(NamedTuple):
@@ -59,8 +59,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
     for what, names in _differences(trial.before, trial.after).items():
         if names:
-            more = ", …" if len(names) > _NAMED else ""
-            console.print(f"{len(names):,} {what}: {', '.join(sorted(names)[:_NAMED])}{more}")
+            console.print(f"{len(names):,} {what}: {some_of(sorted(names))}")
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. A backfill of all "
         f"should cost about {dollars(trial.backfill_cost_usd)}, passes included, less what the trials have bought."

@@ -120,7 +120,7 @@ class Pool:
     """
 
     def __init__(
-        self, module: str, arguments: Sequence[str] = (), *, prefixes: tuple[str, ...] = (), most: int | None = None
+        self, module: str, arguments: Sequence[str] = (), *, prefixes: tuple[str, ...] = (), most: int = sys.maxsize
     ) -> None:
         """Prepare processes; the first is started by the first question.
 
@@ -128,18 +128,20 @@ class Pool:
             module: the module whose `serve` is run.
             arguments: the arguments of `serve`.
             prefixes: prefixes of further environment variables that are passed on.
-            most: number of processes at once; further questions wait for their turn. None: any number.
+            most: number of processes at once; further questions wait for their turn.
         """
         self._start = partial(Child, module, arguments, prefixes)
         self._most = most
         self._children: set[Child] = set()
         self._is_closed = False
-        self._idle: list[Child]
-        self._lock: threading.Lock
-        self._turns: threading.Semaphore | None
         self._begin()
         _pools.add(self)
         weakref.finalize(self, _end_all, self._children)
+
+    def _begin(self) -> None:
+        self._idle: list[Child] = []
+        self._lock = threading.Lock()
+        self._turns = threading.Semaphore(self._most)
 
     def ask(self, exchange: Callable[[Child], Answer], turn_seconds: float | None = None) -> Answer:
         """Return the answer of `exchange` with an idle process; after an error the process is not used again.
@@ -180,18 +182,12 @@ class Pool:
 
     @contextmanager
     def _turn(self, seconds: float | None) -> Iterator[None]:
-        if self._turns is not None and not self._turns.acquire(timeout=seconds):
+        if not self._turns.acquire(timeout=seconds):
             raise TimeoutError
         try:
             yield
         finally:
-            if self._turns is not None:
-                self._turns.release()
-
-    def _begin(self) -> None:
-        self._idle = []
-        self._lock = threading.Lock()
-        self._turns = None if self._most is None else threading.Semaphore(self._most)
+            self._turns.release()
 
     def _take(self, *, reuse: bool = True) -> Child:
         with self._lock:

@@ -8,9 +8,8 @@ from typing import Protocol
 Listener = Callable[[str, int, int], None]
 NoteListener = Callable[[str], None]
 
-_listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
+_listeners: ContextVar[tuple[tuple[Listener, NoteListener | None], ...]] = ContextVar("progress_listeners", default=())
 _part: ContextVar[tuple[int, int, int] | None] = ContextVar("progress_part", default=None)
-_note_listener: ContextVar[NoteListener | None] = ContextVar("progress_note_listener", default=None)
 
 
 class Display(Protocol):
@@ -30,12 +29,11 @@ class Display(Protocol):
 
 
 def report(stage: str, done: int, total: int) -> None:
-    """Tell the listener, if any, that `done` of `total` units of `stage` are finished."""
-    listener, part = _listener.get(), _part.get()
-    if listener is not None:
-        if part is not None:
-            number, count, all_units = part
-            done, total = round(all_units * (number + done / max(total, 1)) / count), all_units
+    """Tell all listeners that `done` of `total` units of `stage` are finished."""
+    if (part := _part.get()) is not None:
+        number, count, all_units = part
+        done, total = round(all_units * (number + done / max(total, 1)) / count), all_units
+    for listener, _ in _listeners.get():
         listener(stage, done, total)
 
 
@@ -50,27 +48,17 @@ def part(number: int, count: int, total: int) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Tell the listener, if any, about a wait of the running step; an empty text ends the wait."""
-    listener = _note_listener.get()
-    if listener is not None:
-        listener(text)
+    """Tell all listeners of notes about a wait of the running step; an empty text ends the wait."""
+    for _, listener in _listeners.get():
+        if listener is not None:
+            listener(text)
 
 
 @contextmanager
 def listening(listener: Listener, on_note: NoteListener | None = None) -> Iterator[None]:
     """Send reports and notes made inside the block, in this thread and its asyncio tasks, to further listeners."""
-    token = _listener.set(_both(_listener.get(), listener))
-    note_token = _note_listener.set(_both(_note_listener.get(), on_note))
+    token = _listeners.set((*_listeners.get(), (listener, on_note)))
     try:
         yield
     finally:
-        _listener.reset(token)
-        _note_listener.reset(note_token)
-
-
-def _both(*listeners: Callable[..., None] | None) -> Callable[..., None]:
-    def tell(*said: object) -> None:
-        for one in filter(None, listeners):
-            one(*said)
-
-    return tell
+        _listeners.reset(token)

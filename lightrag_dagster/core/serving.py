@@ -22,8 +22,8 @@ START_SECONDS = 120.0
 """Time that a process may take to get ready, or to take a message."""
 
 _MEMORY_IN_PAGES = Path("/proc/self/statm")
-_DATA = 5
-"""Position of the number of pages that RLIMIT_DATA counts."""
+_COUNTED_BY = {resource.RLIMIT_AS: 0, resource.RLIMIT_DATA: 5}
+"""Limit of memory → position of the number of pages that it counts."""
 
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 18
@@ -100,11 +100,11 @@ def _end_with_the_other(descriptor: int) -> None:
     os._exit(0)
 
 
-def limit_further(size: int) -> None:
+def limit_further(size: int, kind: int = resource.RLIMIT_DATA) -> None:
     """Limit the bytes that this process may take from now on, on Linux; beyond, there is a MemoryError."""
     if _MEMORY_IN_PAGES.exists():
-        taken = int(_MEMORY_IN_PAGES.read_text().split()[_DATA]) * resource.getpagesize()
-        limit(resource.RLIMIT_DATA, taken + size)
+        taken = int(_MEMORY_IN_PAGES.read_text().split()[_COUNTED_BY[kind]]) * resource.getpagesize()
+        limit(kind, taken + size)
 
 
 def limit(kind: int, value: int) -> None:

@@ -79,14 +79,9 @@ def _export(generation: Generation, writer: Writer, place: Path, *, one_as_file:
             made.mkdir()
             written = writer.write(generation, made)
             one = next(made.iterdir()) if one_as_file else None
-            found = Export(
-                rows={place.name if one else name: rows for name, rows in written.rows.items()},
-                bytes=_bytes_of(made),
-                notes=list(written.notes),
-                recipe=writer.recipe,
-                figures=dict(written.figures),
-                compared_with=written.compared_with,
-            )
+            rows = {place.name if one else name: rows for name, rows in written.rows.items()}
+            about = {"rows": rows, "bytes": _bytes_of(made), "recipe": writer.recipe}
+            found = Export.model_validate(vars(written) | about)
             atomic.sync_tree(made)
             (one or made).rename(place)
             atomic.sync(place.parent)

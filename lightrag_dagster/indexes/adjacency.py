@@ -34,6 +34,7 @@ from lightrag_dagster.errors import IntegrityError, StoreError, lacks_files
 from lightrag_dagster.indexes.arrays import (
     Lists,
     Rows,
+    find_sorted,
     lists_of,
     map_array,
     map_lists,
@@ -81,10 +82,7 @@ class MappedTable:
         Raises:
             StoreError: the table has no row with one of the ids.
         """
-        wanted = np.array(ids, dtype=np.bytes_)
-        rows = np.searchsorted(self.ids, wanted)
-        known = rows < len(self.ids)
-        known[known] = self.ids[rows[known]] == wanted[known]
+        rows, known = find_sorted(self.ids, np.array(ids, dtype=np.bytes_))
         if not known.all():
             missing = ids[int(np.argmin(known))]
             raise StoreError(

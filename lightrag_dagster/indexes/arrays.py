@@ -51,6 +51,14 @@ def offsets_of(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
+def find_sorted(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Return the places of some values in sorted ones, and a mask of those that are there."""
+    places = np.searchsorted(known, wanted)
+    here = places < len(known)
+    here[here] = known[places[here]] == wanted[here]
+    return places, here
+
+
 def write_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
     """Write one array; raises OSError."""
     np.save(folder / f"{name}.npy", array, allow_pickle=False)

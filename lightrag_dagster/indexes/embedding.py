@@ -142,20 +142,17 @@ async def embed_changed(
             report(name, done, entry.upserted)
 
         for rows in _distinct(connection.sql(_TO_EMBED).to_arrow_reader(_ROWS_PER_BLOCK)):
-            vectors = await embedding.vectors_of(rows["text"].to_pylist(), count)
+            texts = rows["text"].to_pylist()
+            vectors = await embedding.vectors_of(texts, count)
             if embedding.settings.provider != "offline":  # whose rules give a text without words the zero vector
                 refused.update(_refused(rows, vectors))
-            yield await _with_unread(rows, embedding), vectors
+            yield rows.append_column("unread", pa.array(await embedding.unread_of(texts), pa.int32())), vectors
 
     refused = _still_refused(connection, before)
     if entry.upserted:
         await vector_writer.add_vectors(handle, entry, blocks())
     entry = vector_writer.count_unread(handle, entry.model_copy(update={"refused": refused}))
     return entry if entry.rows >= vector_index.INDEX_ROWS else vector_writer.finish_vectors(handle, entry)
-
-
-async def _with_unread(rows: pa.Table, embedding: Embedding) -> pa.Table:
-    return rows.append_column("unread", pa.array(await embedding.unread_of(rows["text"].to_pylist()), pa.int32()))
 
 
 def _still_refused(connection: DuckDBPyConnection, before: Mapping[str, str]) -> dict[str, str]:

@@ -79,9 +79,9 @@ def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generati
         ("entity", graph.entities, graph.entity_chunks),
         ("relation", graph.relations, graph.relation_chunks),
     ):
-        rows, listed = np.arange(len(table.ids), dtype=np.int32), np.diff(lists.offsets)
-        owners = pa.table({"id": table.rows.column(0), "row": rows, "chunks": listed})
-        pairs = pa.table({"row": np.repeat(rows, listed), "chunk": np.asarray(lists.values)})
+        rows = np.arange(len(table.ids), dtype=np.int32)
+        owners = pa.table({"id": table.rows.column(0), "row": rows, "chunks": lists.lengths})
+        pairs = pa.table({"row": rows[lists.owners], "chunk": np.asarray(lists.values)})
         connection.register(f"{kind}_row", owners)
         connection.register(f"stored_{kind}_chunks", pairs)
     connection.execute(read_sql(__package__, "evidence"))

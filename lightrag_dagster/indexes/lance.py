@@ -22,6 +22,7 @@ import pyarrow as pa
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError, one_line
 from lightrag_dagster.indexes import vector_index
+from lightrag_dagster.indexes.arrays import find_sorted
 from lightrag_dagster.indexes.vector_index import matrix, nearest
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
@@ -99,16 +100,12 @@ class VectorReader:
         """The ids, sorted, and the unit vectors."""
         with self._reading:  # not `cached_property`: in Python 3.11, all tables would wait for the same lock
             if self._compared is None:
-                self._compared = self._read_all()
+                ids, _ = self._row_ids
+                vectors = np.empty((len(ids), self._entry.dimensions), dtype=np.float32)
+                for block, found in self.blocks():  # so that no second copy is ever in memory
+                    vectors[np.searchsorted(ids, np.array(block, dtype=ids.dtype))] = _unit(found)
+                self._compared = ids.astype(str).tolist(), vectors
             return self._compared
-
-    def _read_all(self) -> tuple[list[str], Vectors]:
-        """Fill the array of vectors block by block, so that no second copy is ever in memory."""
-        ids, _ = self._row_ids
-        vectors = np.empty((len(ids), self._entry.dimensions), dtype=np.float32)
-        for block, found in self.blocks():
-            vectors[np.searchsorted(ids, np.array(block, dtype=ids.dtype))] = _unit(found)
-        return ids.astype(str).tolist(), vectors
 
     def blocks(self) -> Iterator[tuple[list[str], Vectors]]:
         """Yield the ids and vectors of all rows."""
@@ -120,9 +117,7 @@ class VectorReader:
         """Return the unit vectors of those of the ids that the table holds."""
         known, row_ids = self._row_ids
         wanted = np.array(ids, dtype=np.bytes_)
-        places = np.searchsorted(known, wanted)
-        here = places < len(known)
-        here[here] = known[places[here]] == wanted[here]
+        places, here = find_sorted(known, wanted)
         if compared := self._compared:  # its rows are those of `_row_ids`, and memory takes a hundredth of the time
             return dict(zip(wanted[here].astype(str).tolist(), compared[1][places[here]], strict=True))
         held = dict(zip(row_ids[places[here]].tolist(), wanted[here].astype(str).tolist(), strict=True))
@@ -138,22 +133,17 @@ class VectorReader:
         """The ids, sorted, and LanceDB's row ids of them: looking these up is ten times faster than a filter."""
         with self._reading:
             if self._found is None:
-                self._found = self._read_row_ids()
+                with lance_errors(self._entry.table):
+                    found = self._handle.search().select(["id"]).with_row_id(True).to_arrow()
+                ids = np.array(found["id"].to_pylist(), dtype=np.bytes_)
+                order = np.argsort(ids)
+                self._found = ids[order], found["_rowid"].to_numpy()[order]
             return self._found
-
-    def _read_row_ids(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]]:
-        with lance_errors(self._entry.table):
-            found = self._handle.search().select(["id"]).with_row_id(True).to_arrow()
-        ids = np.array(found["id"].to_pylist(), dtype=np.bytes_)
-        order = np.argsort(ids)
-        return ids[order], found["_rowid"].to_numpy()[order]
 
     def unusable(self) -> list[str]:
         """Return the ids of vectors with a number that is not finite, reading block by block."""
-        unusable: list[str] = []
-        for ids, vectors in self.blocks():
-            unusable += [ids[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
-        return unusable
+        damaged = ((ids, np.flatnonzero(~np.isfinite(vectors).all(axis=1))) for ids, vectors in self.blocks())
+        return [ids[row] for ids, rows in damaged for row in rows]
 
     def close(self) -> None:
         """Free the vectors in memory and the table; the reader cannot be used again."""

@@ -261,12 +261,9 @@ class _Statements:
 
 @contextmanager
 def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterator[_Statements]:
-    run = _Statements(connection, timeout)
-    if timeout is None:
-        yield run
-        return
-    if not 0 < timeout <= TIMEOUT_MAX:
+    if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:
         raise QueryError(f"timeout is {timeout:g} s; it must be more than 0 s")
+    run = _Statements(connection, timeout)
     watch = Thread(target=run.watch, name="lightrag-sql-timeout", daemon=True)
     watch.start()
     try:

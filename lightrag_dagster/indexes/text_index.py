@@ -19,7 +19,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,6 @@ Scores = npt.NDArray[np.float32]
 
 _WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_LONGEST_NAME = 12
 _LONGEST_TITLE = 120
 _PART = 3
 
@@ -153,7 +151,6 @@ def _find(hashes: Hashes, wanted: int) -> int | None:
     return at if at < len(hashes) and int(hashes[at]) == wanted else None
 
 
-@lru_cache(maxsize=1 << 16)
 def hash_of(text: str) -> int:
     """Return the 64-bit key of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -24,6 +24,10 @@ from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
 
+_COUNTS = """
+    SELECT count(*), count(DISTINCT id), coalesce(sum(characters), 0), (SELECT count(*) FROM missing),
+        (SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)) FROM wanted_rows"""
+
 _IDS_PER_STATEMENT = 10_000
 _AT_ONCE = timedelta(milliseconds=1)  # For 0, LanceDB warns of readers.
 
@@ -76,15 +80,12 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
         connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
         connection.execute(read_sql(__package__, "vector_changes"))
         connection.unregister("held")
-    counts = "SELECT count(*), count(DISTINCT id), coalesce(sum(characters), 0) FROM wanted_rows"
-    rows, ids, length = _numbers(connection, counts)
+    [(rows, ids, length, upserted, deleted)] = connection.execute(_COUNTS).fetchall()
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
     with scan_errors(table):
         for batch in connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT):
             handle.delete(f"id IN ({', '.join(map(quoted, batch['id'].to_pylist()))})")
-    (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
-    (deleted,) = _numbers(connection, "SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)")
     entry = VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
     return entry.model_copy(update={"characters": length})
 
@@ -208,8 +209,3 @@ def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:
     column = pa.FixedSizeListArray.from_arrays(pa.array(rounded.ravel()), entry.dimensions)
     schema = vector_schema(entry.dimensions)
     return keys.append_column("vector", column).select(schema.names).cast(schema)
-
-
-def _numbers(connection: DuckDBPyConnection, query: str) -> tuple[int, ...]:
-    (row,) = connection.execute(query).fetchall()
-    return tuple(row)

@@ -21,7 +21,8 @@ from lightrag_dagster.fact_schemas import PASS_TABLES
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.settings import ExecutorName, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings.sections import ExecutorName
 from lightrag_dagster.storage.home import bucket_uri
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import TABLES

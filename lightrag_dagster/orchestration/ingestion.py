@@ -22,6 +22,7 @@ from lightrag_dagster.assets.namespace import CODE_VERSION, DATA_VERSION, Namesp
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError, ProviderError, may_pass
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
@@ -140,9 +141,8 @@ class Ingestion:
             finally:
                 tag_cost(context, lambda: ledger.spent(account) - before)
             if self.failed:
-                named = "; ".join(f"{name}: {reason}" for name, reason in list(self.failed.items())[:_NAMED])
-                more = f"; and {len(self.failed) - _NAMED:,} more" if len(self.failed) > _NAMED else ""
-                failed = f"{len(self.failed):,} of {len(sources):,} sources failed, the others did not: {named}{more}"
+                named = some_of([f"{name}: {reason}" for name, reason in self.failed.items()], _NAMED, ";")
+                failed = f"{len(self.failed):,} of {len(sources):,} sources failed, the others did not: {named}"
                 raise dg.Failure(failed, allow_retries=False)
 
         return dg.GraphDefinition(name=self._name, node_defs=[ingest]).to_job(executor_def=dg.in_process_executor)

@@ -37,8 +37,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     Raises:
         StoreError: its folder cannot be written, then or in the block.
     """
-    folder = home.dagster
-    config = folder / "dagster.yaml"
+    folder, config = home.dagster, home.dagster / "dagster.yaml"
     with disk_errors(f"the Dagster instance in {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         if not config.exists() and folder.resolve() == home.own_dagster.resolve():

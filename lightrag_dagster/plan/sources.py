@@ -45,7 +45,7 @@ class DocumentChanges:
     unchanged: int = 0
 
 
-@dataclass
+@dataclass(kw_only=True)
 class PassPlan:
     """The work of a run on the chunks of one source in one pass; see `SourcePlan`."""
 
@@ -57,7 +57,7 @@ class PassPlan:
 
 
 @dataclass
-class SourcePlan:
+class SourcePlan(PassPlan):
     """The work of a run on one source.
 
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
@@ -69,14 +69,9 @@ class SourcePlan:
 
     source: str
     documents: DocumentChanges = field(default_factory=DocumentChanges)
-    chunks_new: int = 0
-    chunks_stored: int = 0
-    chunks_failed: int = 0
-    question_tokens: int = 0
     looked_at: int | None = None
     partitions: PartitionChanges | None = None
     watermark: str | None = None
-    outdated: int = 0
     problem: str | None = None
     warning: str | None = None
     passes: dict[str, PassPlan] = field(default_factory=dict)
@@ -171,7 +166,7 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
     return Asked(new, tokens, *described)
 
 
-def _plan_of(plan: SourcePlan, table: str) -> SourcePlan | PassPlan:
+def _plan_of(plan: SourcePlan, table: str) -> PassPlan:
     """Return the part of a source's plan that has the numbers of a table, which is that of a pass or of all."""
     name = table.partition("@")[2]
     return plan.passes.setdefault(name, PassPlan()) if name else plan

@@ -17,15 +17,13 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import SettingsError, one_line
-from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
-from lightrag_dagster.settings.models import EmbeddingSettings, LLMSettings, RerankSettings, RoleSettings
+from lightrag_dagster.settings.chunking import ChunkingSettings
+from lightrag_dagster.settings.models import EmbeddingSettings, LLMSettings, RerankSettings
 from lightrag_dagster.settings.sections import (
     CacheSettings,
-    DagsterPart,
     DagsterSettings,
     DocumentSettings,
     EngineName,
-    ExecutorName,
     ExtractionSettings,
     GivenPath,
     GoldSettings,
@@ -37,33 +35,26 @@ from lightrag_dagster.settings.sections import (
     ScopeName,
     ScopeRule,
     Section,
-    TermsMode,
 )
-from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
+from lightrag_dagster.settings.sources import SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_name
 from lightrag_dagster.settings.yaml_files import lines_of, read_settings, yaml_mistake
 
 __all__ = [
     "CacheSettings",
     "Chosen",
-    "ChunkerSettings",
     "ChunkingSettings",
-    "DagsterPart",
     "DocumentSettings",
     "EmbeddingSettings",
-    "ExecutorName",
     "ExtractionSettings",
     "LLMSettings",
     "MergingSettings",
     "QuerySettings",
     "RerankSettings",
     "RetentionSettings",
-    "RoleSettings",
-    "RowsSettings",
     "ScopeRule",
     "Settings",
     "SourceSettings",
-    "TermsMode",
     "choosing",
     "load_settings",
     "yaml_mistake",
@@ -232,11 +223,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: there is no such setting, or a value is not allowed.
         """
-        values = dict(changes)
-        for name, value in changes.items():
-            section = getattr(self, name, None)
-            if isinstance(section, Section) and isinstance(value, Mapping):
-                values[name] = section.model_dump() | dict(value)
+        sections = {name: one.model_dump() for name, one in self if isinstance(one, Section) and name in changes}
+        values = _over(sections, changes)
         checked = self.model_copy()
         try:
             BaseModel.__init__(checked, **(dict(self) | values))  # a call of the class reads file and environment

@@ -4,7 +4,6 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 """
 
 import threading
-import time
 import weakref
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from lightrag_dagster.spending.tables import (
 )
 from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.database.keyed_store import today
 from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Ledger:
                 new = bool(connection.execute(statement, {"receipt": receipt}, execution_options=_COUNTED).rowcount)
             if new and (entry.calls or entry.stored):
                 of_calls = (RESERVED.c.name == reserved) & (RESERVED.c.alive_until > 0)
-                day = sa.func.coalesce(sa.select(RESERVED.c.day).where(of_calls).scalar_subquery(), _today())
+                day = sa.func.coalesce(sa.select(RESERVED.c.day).where(of_calls).scalar_subquery(), today())
                 connection.execute(sa.insert(LEDGER).values(asdict(entry) | {"day": day}))
             if reserved:
                 connection.execute(sa.delete(RESERVED).where(RESERVED.c.name == reserved))
@@ -249,13 +249,13 @@ def _limits(connection: sa.Connection, account: Account) -> list[Limit]:
 
 def _billed(account: Account) -> dict[str, object]:
     """Return the values of an account, by the names of columns."""
-    return {"run": account.run, "day": _today(), "source": account.source}
+    return {"run": account.run, "day": today(), "source": account.source}
 
 
 def _bounded(account: Account) -> dict[str, object]:
     """Return the values of an account by which limits choose rows; `month` is the first day of this one."""
-    today = _today()
-    return _billed(account) | {"month": today + 1 - (_EPOCH + timedelta(days=today)).day}
+    day = today()
+    return _billed(account) | {"month": day + 1 - (_EPOCH + timedelta(days=day)).day}
 
 
 def _month(connection: sa.Connection) -> sa.Label[str]:
@@ -267,8 +267,3 @@ def _month(connection: sa.Connection) -> sa.Label[str]:
     else:
         month = sa.func.strftime("%Y-%m", seconds, "unixepoch")
     return month.label("month")
-
-
-def _today() -> int:
-    """Return the day, UTC. Days since 1970."""
-    return int(time.time() // 86_400)

@@ -8,8 +8,8 @@ from typing import Literal, Self
 from pydantic import Field
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, TermsMode
-from lightrag_dagster.settings.models import EmbeddingProvider
+from lightrag_dagster.settings.models import EmbeddingProvider, EmbeddingSettings
+from lightrag_dagster.settings.sections import MergingSettings, TermsMode
 from lightrag_dagster.storage.records import Pointer, Record
 
 MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again; delete that of an older one"

@@ -32,7 +32,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.settings import Settings, SourceSettings, load_settings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
 from lightrag_dagster.storage.backup_files import Contents

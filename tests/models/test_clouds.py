@@ -28,7 +28,8 @@ from lightrag_dagster.models.providers import (
     open_plain_embedder,
     settings_of,
 )
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings.models import RoleSettings
 from lightrag_dagster.storage.manifests import EmbedderRecord
 from tests.loopback import Loopback, Received, Reply
 

@@ -10,7 +10,8 @@ from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.providers import open_plain_chat_model, open_plain_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings, Settings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings
+from lightrag_dagster.settings.models import RoleSettings
 from tests.conftest import API_KEY
 from tests.loopback import Loopback, Reply, serving
 

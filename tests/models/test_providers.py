@@ -21,8 +21,8 @@ from lightrag_dagster.errors import (
     StoreError,
 )
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
-from lightrag_dagster.settings.models import PriceSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.settings.models import PriceSettings, RoleSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home

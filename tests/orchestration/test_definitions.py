@@ -17,7 +17,8 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import make_report
-from lightrag_dagster.settings import DagsterPart, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings.sections import DagsterPart
 from lightrag_dagster.storage.home import Home
 
 ROOT = Path(__file__).parents[2]

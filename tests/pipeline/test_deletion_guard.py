@@ -12,7 +12,8 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings
+from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted

@@ -29,7 +29,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.settings import Settings, SourceSettings, load_settings
+from lightrag_dagster.settings.models import RoleSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, newest_generation, remove_graph, set_newest

@@ -411,7 +411,8 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
 
     many = int(scale)
     changes = DocumentChanges(many, many, many)
-    source = SourcePlan("a-source-with-a-rather-long-name", changes, many, many, many, many)
+    source = SourcePlan("a-source-with-a-rather-long-name", changes, chunks_new=many, chunks_stored=many)
+    source = replace(source, chunks_failed=many, question_tokens=many)
     plan = Plan([source], True, ["a-model"], {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
     console = Console(width=80, record=True, file=io.StringIO())
     print_plan(console, plan)

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 
-_NAMED = 8
-
 
 def counted(number: int, one: str, several: str) -> str:
     """Return a number with the words that follow one, or any other number."""
     return f"{number:,} {one if number == 1 else several}"
 
 
-def some_of(names: Sequence[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def some_of(names: Sequence[str], most: int = 8, between: str = ",") -> str:
+    """Return the first names of a list, and how many more there are; what is `between` sentences is `;`."""
+    more = f"{between.strip(',')} and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{between} ".join(names[:most]) + more
 
 
 def lasting(seconds: float) -> str:

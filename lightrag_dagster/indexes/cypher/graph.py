@@ -67,32 +67,6 @@ GRAPH_COLUMNS = {
 _writers = Pool("lightrag_dagster.indexes.cypher.graph_process")
 
 
-class GraphReader:
-    """An open graph."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def nodes(self, table: str) -> pa.Table:
-        """Return the keys of a node table: `id`."""
-        key = NODES[table].split()[0]
-        return self._table(f"MATCH (n:{table}) RETURN n.{key} AS id")
-
-    def edges(self, table: str, *, forward: bool) -> pa.Table:
-        """Return the keys that a relationship table joins, `src` and `tgt`, read from its forward or backward lists."""
-        _, source, _, target = RELATIONSHIPS[table].partition(",")[0].split()
-        hint = "(a JOIN r) JOIN b" if forward else "a JOIN (r JOIN b)"
-        keys = f"a.{NODES[source].split()[0]} AS src, b.{NODES[target].split()[0]} AS tgt"
-        return self._table(f"MATCH (a:{source})-[r:{table}]->(b:{target}) HINT {hint} RETURN {keys}")
-
-    def _table(self, cypher: str) -> pa.Table:
-        try:
-            with result_of(self._connection, cypher) as result:
-                return result.get_as_arrow(-1)
-        except RuntimeError as error:
-            raise StoreError(f"the graph cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
-
-
 def build_graph(generation: Generation) -> Graph:
     """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
 
@@ -152,12 +126,31 @@ def graph_findings(generation: Generation, path: Path) -> list[str]:
     with checked_tables(generation, GRAPH_COLUMNS) as connection:
         _graph_tables(connection)
         with open_graph(path) as graph:
-            for table in NODES:
-                connection.register(f"stored_{table}", graph.nodes(table))
-            for table in RELATIONSHIPS:
-                connection.register(f"forward_{table}", graph.edges(table, forward=True))
-                connection.register(f"backward_{table}", graph.edges(table, forward=False))
+            for name, keys in stored_keys(graph).items():
+                connection.register(name, keys)
         return run_checks(connection, read_sql(__package__, "integrity_graph"))
+
+
+def stored_keys(graph: Connection) -> dict[str, pa.Table]:
+    """Return the keys of each node table (`id`), and of those that each relationship table joins (`src`, `tgt`).
+
+    The latter are read from its forward and its backward lists, which Kùzu keeps apart.
+    """
+    keys = {table: columns.split()[0] for table, columns in NODES.items()}
+    asked = {f"stored_{table}": f"MATCH (n:{table}) RETURN n.{key} AS id" for table, key in keys.items()}
+    for table, columns in RELATIONSHIPS.items():
+        _, source, _, target = columns.partition(",")[0].split()
+        for way, hint in (("forward", "(a JOIN r) JOIN b"), ("backward", "a JOIN (r JOIN b)")):
+            joined = f"MATCH (a:{source})-[r:{table}]->(b:{target}) HINT {hint}"
+            asked[f"{way}_{table}"] = f"{joined} RETURN a.{keys[source]} AS src, b.{keys[target]} AS tgt"
+    found = {}
+    for name, cypher in asked.items():
+        try:
+            with result_of(graph, cypher) as result:
+                found[name] = result.get_as_arrow(-1)
+        except RuntimeError as error:
+            raise StoreError(f"the graph cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
+    return found
 
 
 def _graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
@@ -167,7 +160,7 @@ def _graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def open_graph(path: Path) -> Iterator[GraphReader]:
+def open_graph(path: Path) -> Iterator[Connection]:
     """Open a finished graph read-only, any number of times, in any number of processes.
 
     Raises:
@@ -180,7 +173,7 @@ def open_graph(path: Path) -> Iterator[GraphReader]:
             raise StoreError(
                 f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`"
             ) from error
-        yield GraphReader(connection)
+        yield connection
 
 
 def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:

@@ -7,10 +7,9 @@ import resource
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from uuid import UUID
 
-from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
+from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit_further
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.database import Connection, connected, result_of
@@ -46,10 +45,7 @@ def _warm_up(connection: Connection) -> None:
 
 
 def _give_up_rights() -> None:
-    status = Path("/proc/self/statm")
-    if status.exists():
-        reserved = int(status.read_text().split()[0]) * resource.getpagesize()
-        limit(resource.RLIMIT_AS, reserved + _HALF)
+    limit_further(_HALF, resource.RLIMIT_AS)
     # Standard input is the one file below; to wait for a message needs a limit of one.
     resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
 

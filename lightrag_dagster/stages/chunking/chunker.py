@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.text.tokens import Tokenizer
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 
 EmbedTexts = Callable[[Sequence[str]], Vectors]
 """Texts → their unit vectors, shape (texts, dimensions)."""

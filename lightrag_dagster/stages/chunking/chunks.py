@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.markdown import heading_paths
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.readers import has_headings
 from lightrag_dagster.schemas import CHUNKS
-from lightrag_dagster.settings import ChunkerSettings, ChunkingSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
 

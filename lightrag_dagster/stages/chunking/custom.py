@@ -5,7 +5,7 @@ from typing import Any
 
 from lightrag_dagster.core.functions import load_function
 from lightrag_dagster.errors import SourceError, one_line
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
 
 SETTING = "chunking.function"

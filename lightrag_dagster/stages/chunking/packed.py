@@ -1,6 +1,6 @@
 """Methods `recursive` and `sentence`: short pieces of the text, packed up to the size."""
 
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 from lightrag_dagster.stages.chunking.splitter import Boundaries, Divider, cuts_of, overlapping

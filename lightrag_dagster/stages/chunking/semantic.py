@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries, packed
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.chunking.splitter import Divider, cuts_of

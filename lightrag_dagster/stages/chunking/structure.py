@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lightrag_dagster.core.text.markdown import Heading, find_headings
 from lightrag_dagster.core.text.tokens import Measured
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking import boundaries
 from lightrag_dagster.stages.chunking.blocks import Blocks, TableBlock, find_blocks
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools

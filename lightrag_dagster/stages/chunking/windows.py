@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lightrag_dagster.settings import ChunkerSettings
+from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
 
 # Documents of more bytes → the share of `size` and `overlap`: EdgeQuake's 600 and 800 of 1,200 tokens.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from lightrag_dagster.settings import MergingSettings, TermsMode
+from lightrag_dagster.settings.sections import MergingSettings, TermsMode
 
 Paths = tuple[Path, ...]
 

@@ -34,9 +34,7 @@ RESPONSES = keyed_table(
     "responses",
     sa.Column("text", Verbatim, nullable=False),
     sa.Column("finish_reason", sa.Text, nullable=False),
-    sa.Column("input_tokens", sa.BigInteger, nullable=False),
-    sa.Column("output_tokens", sa.BigInteger, nullable=False),
-    sa.Column("cached_input_tokens", sa.BigInteger, nullable=False),
+    *(sa.Column(f"{of}_tokens", sa.BigInteger, nullable=False) for of in ("input", "output", "cached_input")),
     sa.Column("cost_usd", sa.Double, nullable=False),
     sa.Column("cache_write_tokens", sa.BigInteger, nullable=False, server_default="0"),
 )

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import atomic, packed, session
+from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.cache import empty_unclaimed
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
 from lightrag_dagster.storage.files.notes import is_named_by_content
+from lightrag_dagster.storage.files.session import records_of
 from lightrag_dagster.storage.locks.base import Lock
 
 Found = TypeVar("Found")
@@ -44,7 +45,7 @@ class BucketFiles(Files):
         """See `Files.open_folder`."""
         if again:
             self.mirror.listed.pop(folder, None)
-        self.mirror.open_folder(folder, self.cached_bytes, in_session=session.is_open(self.mirror))
+        self.mirror.open_folder(folder, self.cached_bytes, in_session=bool(records_of(self.mirror).held))
         return folder
 
     def read_bytes(self, path: Path) -> bytes:
@@ -102,15 +103,15 @@ class BucketFiles(Files):
 
     def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
         """See `Files.session`."""
-        return session.writing(self.mirror, lock)
+        return records_of(self.mirror).writing(lock)
 
     def push(self, lock: Lock | None = None) -> None:
         """See `Files.push`."""
-        session.push(self.mirror, lock)
+        records_of(self.mirror).push(lock)
 
     def take_over(self, records: Sequence[Path] | None = None) -> None:
         """See `Files.take_over`."""
-        session.take_over(self.mirror, records)
+        records_of(self.mirror).take_over(records)
 
     def empty_other_caches(self) -> None:
         """See `Files.empty_other_caches`."""

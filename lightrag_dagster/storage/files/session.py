@@ -34,62 +34,51 @@ _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")
 
 
-@contextmanager
-def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
-    """Hold a session of a writer, as `Files.session` says."""
-    records = _records_of(mirror)
-    with records.busy:
-        if lock is None or lock not in records.held:  # else the session that took the lock has taken them over
-            records.pull()
-            mirror.listed.clear()
-        records.held.append(lock)
-    try:
-        try:
-            yield
-        except BaseException:
-            with suppress(StoreError):
-                push(mirror, lock)
-            raise
-        push(mirror, lock)
-    finally:
-        with records.busy:
-            records.held.remove(lock)
-
-
-def is_open(mirror: Mirror) -> bool:
-    """Say whether this process is in a session."""
-    return bool(_records_of(mirror).held)
-
-
-def push(mirror: Mirror, lock: Lock | None) -> None:
-    """Upload what was written so far in a session; raises as `Files.session`."""
-    records = _records_of(mirror)
-    with records.busy:
-        # Outside a session there may be what a killed process left, which must not be published.
-        if records.held:
-            records.push(lock)
-
-
-def take_over(mirror: Mirror, records: Sequence[Path] | None) -> None:
-    """Make records those of the bucket, as `Files.take_over` says; raises StoreError."""
-    ours = _records_of(mirror)
-    with ours.busy:
-        if records is not None:
-            ours.get(records)
-        elif not ours.held:
-            ours.pull()
-
-
-class _Records:
+class BucketRecords:
     """The records of one bucket in the cache folder of this process; `held` are the locks of its sessions."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self.busy = threading.RLock()
         self.held: list[Lock | None] = []
+        self._busy = threading.RLock()
         self._mirror = mirror
         self._objects, self._notes, self._root = mirror.objects, mirror.notes, mirror.root
 
-    def pull(self) -> None:
+    @contextmanager
+    def writing(self, lock: Lock | None) -> Iterator[None]:
+        """Hold a session of a writer, as `Files.session` says."""
+        with self._busy:
+            if lock is None or lock not in self.held:  # else the session that took the lock has taken them over
+                self._pull()
+                self._mirror.listed.clear()
+            self.held.append(lock)
+        try:
+            try:
+                yield
+            except BaseException:
+                with suppress(StoreError):
+                    self.push(lock)
+                raise
+            self.push(lock)
+        finally:
+            with self._busy:
+                self.held.remove(lock)
+
+    def push(self, lock: Lock | None) -> None:
+        """Upload what was written so far in a session; raises as `Files.session`."""
+        with self._busy:
+            # Outside a session there may be what a killed process left, which must not be published.
+            if self.held:
+                self._push(lock)
+
+    def take_over(self, paths: Sequence[Path] | None) -> None:
+        """Make records those of the bucket, as `Files.take_over` says; raises StoreError."""
+        with self._busy:
+            if paths is not None:
+                self._fetch(self._of_others(map(self._mirror.name, paths)))
+            elif not self.held:
+                self._pull()
+
+    def _pull(self) -> None:
         """Make the records those of the bucket; while this process writes, only what other ingestions wrote."""
         listed = {key.removeprefix(f"{RECORDS}/"): one for key, one in self._objects.list(RECORDS).items()}
         names = self._of_others({*listed, *self._names()})
@@ -103,11 +92,7 @@ class _Records:
         if not self.held:
             self._mirror.remove_leftovers()
 
-    def get(self, paths: Iterable[Path]) -> None:
-        """Make some records those of the bucket; while this process writes, only those of other ingestions."""
-        self._fetch(self._of_others(map(self._mirror.name, paths)))
-
-    def push(self, lock: Lock | None) -> None:
+    def _push(self, lock: Lock | None) -> None:
         """Upload what this process wrote: first the data, then the records, PUBLISHED last."""
         with ExitStack() as opened:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
@@ -175,8 +160,9 @@ class _Records:
 
 
 @once
-def _records_of(mirror: Mirror) -> _Records:
-    return _Records(mirror)
+def records_of(mirror: Mirror) -> BucketRecords:
+    """Return what the threads of this process share of the records of a bucket."""
+    return BucketRecords(mirror)
 
 
 def is_record(name: str) -> bool:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
@@ -88,10 +89,8 @@ def publish(
 def _require_publishable(home: Home, generation: Generation, problems: Sequence[str], gates: Gates) -> None:
     """Raise IntegrityError for a generation with problems, and for a first one with faults."""
     if problems:
-        named = "; ".join(problems[:_NAMED_PROBLEMS])
-        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
-        folder = home.generation(generation.id)
-        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+        named, folder = some_of(problems, _NAMED_PROBLEMS, ";"), home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}; delete {folder} and run again")
     if gates.faults and not home.published.exists():
         faults = "; ".join(gates.faults)
         raise IntegrityError(

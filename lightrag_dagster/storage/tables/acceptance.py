@@ -97,20 +97,10 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
         return Acceptance(accepted=False, tables=versions, reason=reason, whole=False)
     documents, chunks = current["raw_documents"], current["extractions"]
     shares = failed_share(documents), failed_share(chunks), AnswerRows.of(current["parsed"].sums).share
-    for what, version, share in (("documents", documents, shares[0]), ("chunks", chunks, shares[1])):
-        if share > max_failed_share:
-            failed, counted = version.count("status", "failed"), _counted(version)
-            first = "".join(f"; {reason}" for reason in version.reasons)
-            again = _asking_again(tables, version) if what == "chunks" else ""
-            reason = (
-                f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
-                f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
-                f"correct them or raise the bound, and run again{again}"
-            )
-            return Acceptance(False, versions, reason, True, *shares)
-    if reason := _rejected_too_many(tables, current["parsed"], max_rejected_share):
-        return Acceptance(False, versions, reason, True, *shares)
-    return Acceptance(True, versions, None, True, *shares)
+    why = _too_many_failed(tables, documents, "documents", max_failed_share)
+    why = why or _too_many_failed(tables, chunks, "chunks", max_failed_share)
+    why = why or _rejected_too_many(tables, current["parsed"], max_rejected_share)
+    return Acceptance(why is None, versions, why, True, *shares)
 
 
 def accept(
@@ -124,22 +114,33 @@ def accept(
         StoreError: a record is damaged or the disk refuses.
     """
     tables = SourceTables(home, candidate=candidate)
-    acceptance = judge(tables, source, max_failed_share, max_rejected_share)
+    acceptance, before = judge(tables, source, max_failed_share, max_rejected_share), accepted(home, source)
     if acceptance.accepted:
-        before = accepted(home, source)
-        record = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
-        if candidate:
-            tables.promote(source)
-        if before != record:
-            atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
+        now = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
+        _write(tables, before, now, SOURCE_TABLES)
     return acceptance
 
 
-def _asking_again(tables: SourceTables, answers: TableVersion) -> str:
-    """Return the part of a reason that names the option which asks again; a backfill has none."""
-    if tables.candidate or not answers.count("error_kind", "permanent"):
-        return ""
-    return ", with `--retry-failed` to ask again about chunks that failed for good"
+def _write(tables: SourceTables, before: Accepted | None, now: Accepted, promoted: Iterable[str] = ()) -> None:
+    """Write what is accepted of a source now, if it is not what was before; of a backfill, tables become current."""
+    if tables.candidate:
+        tables.promote(now.source, promoted)
+    if now != before:
+        atomic.write_text(tables.home.accepted(now.source), now.model_dump_json(indent=2))
+
+
+def _too_many_failed(tables: SourceTables, version: TableVersion, what: str, most: float) -> str | None:
+    """Return why too many rows of a table failed, with the option that asks again, if any; None if they did not."""
+    if (share := failed_share(version)) <= most:
+        return None
+    first = "".join(f"; {reason}" for reason in version.reasons)
+    asks_again = version.count("error_kind", "permanent") and not tables.candidate  # a backfill has no such option
+    again = ", with `--retry-failed` to ask again about chunks that failed for good" if asks_again else ""
+    return (
+        f"{version.count('status', 'failed'):,} of {_counted(version):,} {what} of source {version.source!r} failed "
+        f"({share:.1%}), more than the {most:.1%} that documents.max_failed_share allows{first}; "
+        f"correct them or raise the bound, and run again{again}"
+    )
 
 
 def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> Acceptance:
@@ -161,13 +162,8 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
     readings, sums = made["readings"], made["read_facts"].sums
     failed, rejected = failed_share(readings), sums.get("rejected_rows", 0)
     share = rejected / max(1, rejected + sums.get("facts", 0))
-    if failed > bounds.max_failed_share:
-        first = "".join(f"; {reason}" for reason in readings.reasons)
-        reason = (
-            f"pass {name}: {readings.count('status', 'failed'):,} of {readings.rows:,} chunks of source {source!r} "
-            f"failed ({failed:.1%}), more than the {bounds.max_failed_share:.1%} that documents.max_failed_share "
-            f"allows{first}; correct them or raise the bound, and run again{_asking_again(tables, readings)}"
-        )
+    if why := _too_many_failed(tables, readings, "chunks", bounds.max_failed_share):
+        reason = f"pass {name}: {why}"
     elif share > bounds.max_rejected_share:
         reasons = made["read_facts"].counts.get("reason", {})
         most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
@@ -194,11 +190,8 @@ def accept_pass(home: Home, source: str, name: str, bounds: Bounds, *, candidate
     tables = SourceTables(home, candidate=candidate)
     acceptance, record = judge_pass(tables, source, name, bounds), accepted(home, source)
     if acceptance.accepted and record:
-        if candidate:
-            tables.promote(source, [of_pass(table, name) for table in PASS_TABLES])
         now = record.model_copy(update={"passes": dict(sorted({**record.passes, name: acceptance.tables}.items()))})
-        if record != now:
-            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+        _write(tables, record, now, [of_pass(table, name) for table in PASS_TABLES])
     return acceptance
 
 
@@ -247,9 +240,7 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
     with suppress(BuilderLockedError), ingesting(home, source, 0):
         tables.remove_records(source, gone)
         kept = {name: versions for name, versions in record.passes.items() if name in passes}
-        if kept != record.passes:
-            now = record.model_copy(update={"passes": kept})
-            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+        _write(tables, record, record.model_copy(update={"passes": kept}))
 
 
 def failed_share(version: TableVersion) -> float:

@@ -17,7 +17,8 @@ from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.formats import format_of, media_type
 from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
-from lightrag_dagster.settings import ChunkingSettings, DocumentSettings, RowsSettings
+from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE

@@ -15,7 +15,7 @@ from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, READINGS
-from lightrag_dagster.settings import MergingSettings, TermsMode
+from lightrag_dagster.settings.sections import MergingSettings, TermsMode
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.parts import Size

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.settings import TermsMode
+from lightrag_dagster.settings.sections import TermsMode
 from tests.stages.merging.tables import (
     Row,
     Summariser,

@@ -9,8 +9,7 @@ from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
-from lightrag_dagster.settings import RowsSettings, SourceSettings
-from lightrag_dagster.settings.sources import SIDECAR_SUFFIX, asks_beside
+from lightrag_dagster.settings.sources import SIDECAR_SUFFIX, RowsSettings, SourceSettings, asks_beside
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder

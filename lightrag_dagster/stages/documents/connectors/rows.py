@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import yaml
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.settings import RowsSettings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.connectors.access import access_of
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource

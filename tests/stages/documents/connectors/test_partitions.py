@@ -14,7 +14,8 @@ import sqlalchemy
 from pydantic import ValidationError
 
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.settings import RowsSettings, SourceSettings, load_settings
+from lightrag_dagster.settings import SourceSettings, load_settings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned, folder_of
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source

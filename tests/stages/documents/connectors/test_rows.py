@@ -21,8 +21,8 @@ from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.settings import RowsSettings, Settings, load_settings
-from lightrag_dagster.settings.sources import FactColumns
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings.sources import FactColumns, RowsSettings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy
 
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import RowsSettings, SourceSettings
+from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.listing import list_files, source_signature
