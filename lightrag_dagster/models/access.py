@@ -34,9 +34,10 @@ def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
             return None
     except ProviderAccessError as error:  # of an address, a key, a header, or a variable of a cloud
         return str(error)
-    other = "name another in api_key_env" if settings.api_key_env else f"{prefix_of(settings)}BASE_URL for another server"
+    prefix = prefix_of(settings)
+    other = "name another in api_key_env" if settings.api_key_env else f"{prefix}BASE_URL for another server"
     told = f"{place.variable} is not set (model {settings.model}); set it, or {other}"
-    return f"{told}, or {prefix_of(settings)}PROVIDER=offline"
+    return f"{told}, or {prefix}PROVIDER=offline"
 
 
 def require_models(settings: Settings) -> None:

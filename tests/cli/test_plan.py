@@ -29,7 +29,7 @@ def test_a_plan_by_rules_says_that_nothing_is_paid(
     ("variables", "said"),
     [
         ({}, "LIGHTRAG_LLM__MODEL (llm.model) is not set; name one that your endpoint serves, such as gpt-6-luna"),
-        ({"LIGHTRAG_LLM__MODEL": "m"}, "OPENAI_API_KEY is not set (model m); set it, or LIGHTRAG_LLM__BASE_URL for anot"),
+        ({"LIGHTRAG_LLM__MODEL": "m"}, "OPENAI_API_KEY is not set (model m); set it, or LIGHTRAG_LLM__BASE_URL for a"),
         ({"LIGHTRAG_LLM__MODEL": "m", "OPENAI_API_KEY": "k"}, ""),
         (
             {"LIGHTRAG_LLM__MODEL": "m", "LIGHTRAG_LLM__BASE_URL": "http://a/v1", "LIGHTRAG_LLM__API_KEY_ENV": "OTHER"},
