@@ -48,11 +48,13 @@ class FailedCallError(Exception):
 
     `said` is what a model answered, if that was of no use: when it says the same again, no retry helps. `is_page` is
     set if a page came in place of an answer: no model may be at the address. `billed` has the tokens of an answer of no
-    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything.
+    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything. `is_limit` is set if
+    requests came too fast, so that the endpoint is sound.
     """
 
     billed: ChatResponse | None = None
     given_up = False
+    is_limit = False
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ _KINDS: dict[str, type[errors.ProviderError]] = {
     "access": errors.ProviderAccessError,
     "permanent": errors.PermanentProviderError,
     "transient": errors.TransientProviderError,
+    "limit": errors.TransientProviderError,
 }
 _NO_STATUS = "an error in its answer"
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
@@ -204,14 +207,16 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     rule = _rule(error, target, *codes, *(["passing_402"] if error.status_code == 402 and asked else []))
     status = _NO_STATUS if error.message == _NO_STATUS else f"HTTP {error.status_code}"
     who = f"{target.host} ({status}, model {target.model})"
-    transient = rule["kind"] == "transient"
+    transient = rule["kind"] in ("transient", "limit")
     wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(errors.ProviderAwayError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
-    return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
+    failed = FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
+    failed.is_limit = rule["kind"] == "limit"
+    return failed
 
 
 def _details(error: openai.APIStatusError) -> str:
