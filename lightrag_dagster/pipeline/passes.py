@@ -51,7 +51,7 @@ def misnamed_passes(situation: Situation, source: str) -> list[str]:
     """Return a line for each pass that does not read a source, and whose facts of it stay."""
     kept = situation.pass_names(source)[len(situation.recipes.pass_names(source)) :]
     tables, record = SourceTables(situation.home), situation.accepted.get(source)
-    told = {name: _kept(tables, source, name, record) for name in kept if record}
+    told = {name: _kept(tables, source, name, record) for name in kept if record and name in situation.misnaming}
     return [f"{_names_no_source(situation, name)}; of {source}, {stays}" for name, stays in told.items()]
 
 
