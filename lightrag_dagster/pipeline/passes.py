@@ -74,7 +74,11 @@ def pass_warnings(situation: Situation) -> Iterator[str]:
 
 def _names_no_source(situation: Situation, name: str) -> str:
     """Say which sources of a pass are not there, and which one the first may be."""
-    gone = situation.misnaming[name]
+    return names_no_source(f"pass {name}", situation.misnaming[name], situation)
+
+
+def names_no_source(what: str, gone: Sequence[str], situation: Situation) -> str:
+    """Say that a pass or a scope names sources that are not there, and which one the first may be."""
     near = nearest(gone[0], situation.sources)
     meant = f" (did you mean {near}?)" if near else ""
-    return f"pass {name} names {', '.join(gone)} in `sources`, and there is no such source{meant}"
+    return f"{what} names {', '.join(gone)} in `sources`, and there is no such source{meant}"

@@ -5,8 +5,9 @@ Pydantic refuses them in files. It ignores variables `LIGHTRAG_…`, so that a m
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -21,7 +22,7 @@ _ALIKE = 0.8
 
 def unknown_name(model: type[BaseModel], place: Sequence[int | str]) -> str:
     """Return the message about a place in settings, or a schema, that does not exist, with the nearest name there."""
-    section = model
+    section: type[Any] = model
     for part in place[:-1]:  # keys and numbers between are those of a mapping or list of sections
         field = _fields(section).get(str(part))
         section = next(_models(field.annotation), section) if field else section
@@ -36,8 +37,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next((one for one in near if sorted(one) == sorted(name)), near[0] if near else None)
 
 
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields by the names that files have."""
+def _fields(model: type[Any]) -> dict[str, FieldInfo]:
+    """Return the fields by the names that files have; those of a dataclass are its arguments."""
+    if is_dataclass(model):
+        return {field.name: FieldInfo(annotation=Any) for field in fields(model)}
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
@@ -45,9 +48,9 @@ def _dotted(place: Sequence[int | str]) -> str:
     return ".".join(map(str, place))
 
 
-def _models(kind: object) -> Iterator[type[BaseModel]]:
+def _models(kind: object) -> Iterator[type[Any]]:
     """Yield the sections in a type, such as the values of a mapping."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
         yield kind
     for inner in get_args(kind):
         yield from _models(inner)
