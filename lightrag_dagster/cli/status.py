@@ -43,25 +43,22 @@ def show_status(console: Console, *, as_json: bool) -> None:
         refresh_upstream(settings)
     home = Home.existing(settings) if settings.scope else Home.of(settings)
     situation = Situation.looking(settings, leniently=True)
-    asks_only = only_asks(settings)
+    asks_only, unlisted = only_asks(settings), None
     try:
         states = published_part(situation) if asks_only else pending(situation)
     except SourceError as error:
-        refresh_views(home)
-        if as_json:
-            print_json(_facts(home, published_part(situation), settings) | {"error": str(error)})
-        else:
-            _print_published(console, home, published_part(situation))
-        raise
+        states, unlisted = published_part(situation), error
     refresh_views(home)
     if as_json:
-        print_json(_facts(home, states, settings))
-    elif asks_only:
+        print_json(_facts(home, states, settings) | {"error": str(unlisted) if unlisted else None})
+    elif asks_only or unlisted:
         _print_published(console, home, states)
-        if not settings.scope:
+        if not (settings.scope or unlisted):
             console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
         _print_all(console, home, states, settings)
+    if unlisted:
+        raise unlisted
     check_databases(home)
 
 
@@ -176,7 +173,6 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *taken_over(home)],
-        "error": None,
     }
 
 

@@ -53,7 +53,8 @@ class OpenAIChatModel:
         """Keep rate limits by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
         self._settings = settings
         self._billed = billed or {}
-        self._endpoint = Endpoint(settings, reserve_time, self._probe)
+        self._endpoint = Endpoint(settings, reserve_time)
+        self._endpoint.probe = self._probe
         self._parts = 1
 
     @property

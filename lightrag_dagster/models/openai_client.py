@@ -45,18 +45,16 @@ _log = logging.getLogger(__name__)
 class Endpoint:
     """The endpoint of one model; its client is made by the first call, so that stored answers need no key."""
 
-    def __init__(
-        self,
-        settings: LLMSettings | EmbeddingSettings,
-        reserve_time: ReserveTime | None = None,
-        probe: Callable[[AsyncOpenAI], Awaitable[object]] | None = None,
-    ) -> None:
-        """Find the place; `reserve_time` reserves time in the rate limits of the endpoint, `probe` makes a short call.
+    probe: Callable[[AsyncOpenAI], Awaitable[object]] | None = None
+    """A short call, which tells an endpoint that is out of order; without one, none is found to be."""
+
+    def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
+        """Find the place; `reserve_time` reserves time in the rate limits of the endpoint.
 
         Raises:
             ProviderAccessError: the address is not a URL, or a cloud's variable is not set.
         """
-        self._settings, self._probe = settings, probe
+        self._settings = settings
         self._place = place = place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
@@ -164,11 +162,11 @@ class Endpoint:
         After many in a row a short one tells: if it is answered, or refused, the endpoint only fails at some texts.
         """
         number = unanswered[self.target] = unanswered[self.target] + 1
-        if number != MOST_FAILED or self._probe is None:
+        if number != MOST_FAILED or self.probe is None:
             return False
         is_last = False
         try:
-            await self._attempt(self._probe, client, tokens=1)
+            await self._attempt(self.probe, client, tokens=1)
         except FailedCallError as short:
             is_last = short.retry and not short.is_limit
             if short.billed or short.given_up:

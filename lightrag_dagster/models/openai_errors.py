@@ -83,7 +83,6 @@ _KINDS: dict[str, type[errors.ProviderError]] = {
     "access": errors.ProviderAccessError,
     "permanent": errors.PermanentProviderError,
     "transient": errors.TransientProviderError,
-    "limit": errors.TransientProviderError,
 }
 _NO_STATUS = "an error in its answer"
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
@@ -207,7 +206,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     rule = _rule(error, target, *codes, *(["passing_402"] if error.status_code == 402 and asked else []))
     status = _NO_STATUS if error.message == _NO_STATUS else f"HTTP {error.status_code}"
     who = f"{target.host} ({status}, model {target.model})"
-    transient = rule["kind"] in ("transient", "limit")
+    transient = rule["kind"] == "transient"
     wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
@@ -215,7 +214,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
     failed = FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
-    failed.is_limit = rule["kind"] == "limit"
+    failed.is_limit = rule.get("name") == "limit"
     return failed
 
 

@@ -24,10 +24,6 @@ class StoredAnswers(FreeModel):
         self._store = store
         self._otherwise = otherwise
 
-    def with_otherwise(self, otherwise: Otherwise) -> "StoredAnswers":
-        """Return the same answers, with another function for questions without one."""
-        return StoredAnswers(self.identity, self._store, otherwise)
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the stored answer, or a text in place of it; raises TransientProviderError."""
         key = response_key(self.identity, request)

@@ -53,7 +53,8 @@ class Situation:
     def looking(cls, settings: Settings, *, refreshed: bool = False, leniently: bool = False) -> Self:
         """Read the situation without a lock; of a bucket, take over its records, unless that was done just now.
 
-        What only shows it reads `leniently`: schemas and decisions that cannot be used are `mistakes`, and none known.
+        A command that only shows it reads `leniently`: schemas and decisions with a mistake are unknown, and `mistakes`
+        says why.
 
         Raises:
             SettingsError: a prompt file cannot be used, or a schema.

@@ -8,6 +8,7 @@ summaries, vectors) is estimated.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,10 @@ def make_plan(
     sources, absent = now.chosen(names) if names is not None else ([], [])
     later, images = defaultdict[str, Unanswered](lambda: Unanswered(counts)), Unanswered(counts, _UNDESCRIBED)
     with ResponseStore(now.home.responses, looking=True) as store, overlay(now.recipes) as trial:
-        extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store)
+        extracting = partial(StoredAnswers, chat_identity(settings.llm.of("extract")), store)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, later, describing, images, set(), {}, backfill)
-        planned = [_shown(source, planning, display) for source in sources]
-        begun = later[EXTRACTION.table]
+        planned, begun = [_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
         plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(begun)])
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
@@ -127,7 +127,8 @@ def make_plan(
         accept_pending(trial.settings)
         warnings = _built_again(now) + expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
         ratios = _ratios(now.recipes, sources, asked)
-        found = {"extraction": steps.extraction(asked, begun, ratios, settings)} | _of_passes(now, sources, planning)
+        found = {"extraction": steps.extraction(asked, begun, ratios, settings)}
+        found |= _of_passes(now, sources, planning)
         unknown = bool(asked.first.expected or begun.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
@@ -137,9 +138,8 @@ def make_plan(
         found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
-    sampled = any(plan.looked_at for plan in plans)
-    warnings += _of_settings(now, asks=unknown)
-    return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+    warnings, unpriced = warnings + _of_settings(now, asks=unknown), _unknown_prices(settings, found)
+    return Plan(plans, ratios.known, unpriced, found, any(plan.looked_at for plan in plans), warnings)
 
 
 def _again(later: Unanswered) -> Asked:

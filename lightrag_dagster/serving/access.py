@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings.unknown import unknown_name
+from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
 
 _VARIABLE = "SERVE_TOKENS"
@@ -86,11 +86,3 @@ def tokens_of(file: Path | None) -> Tokens | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read ({type(error).__name__}); name a file of tokens") from None
     return Tokens(text, str(file))
-
-
-def first_fault(error: ValidationError, taken: type[BaseModel]) -> str:
-    """Return the first fault of what is no `taken`, without the value, which may be a question or a token."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return unknown_name(taken, first["loc"])
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

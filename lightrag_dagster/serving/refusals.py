@@ -9,7 +9,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from lightrag_dagster import errors
-from lightrag_dagster.serving.access import Caller, first_fault
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.settings.unknown import first_fault
 
 _log = logging.getLogger("lightrag_dagster.serving")
 

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from lightrag_dagster.errors import SettingsError
@@ -29,6 +29,14 @@ def unknown_name(model: type[BaseModel], place: Sequence[int | str]) -> str:
     near = nearest(str(place[-1]), _fields(section))
     meant = f"; did you mean {_dotted([*place[:-1], near])}?" if near else ""
     return f"{_dotted(place)} does not exist{meant}"
+
+
+def first_fault(error: ValidationError, taken: type[BaseModel]) -> str:
+    """Return the first fault of what is no `taken`, without the value, which may be a question or a token."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return unknown_name(taken, first["loc"])
+    return ": ".join(filter(None, (_dotted(first["loc"]), first["msg"].removeprefix("Value error, "))))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
