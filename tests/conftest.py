@@ -221,7 +221,10 @@ def _server() -> Iterator[Loopback]:
 @contextmanager
 def pointing_to(server: Loopback) -> Iterator[pytest.MonkeyPatch]:
     """Point the environment to a server that forgot what others did to it, with a key that must show up nowhere."""
+    from lightrag_dagster.models import openai_client
+
     server.reset()
+    openai_client.unanswered.clear()
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", API_KEY)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.status import damage_of, only_asks, taken_over
 from lightrag_dagster.core.text.counted import lasting, some_of
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError, cause_of
@@ -18,14 +17,15 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, still_read
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import lost_stores
+from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.generations import LEAST_ROOM_OF_GRAPH
-from lightrag_dagster.storage.snapshots.repair import check_databases
+from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
 from lightrag_dagster.storage.snapshots.verify import published_bytes
 
 _UNTRIED = "raw_documents, never made"
@@ -47,15 +47,15 @@ def check_status(console: Console, max_age: float | None) -> int:
     refresh_upstream(settings)
     home = Home.of(settings)
     check_databases(home)
-    situation = Situation.looking(settings)
+    situation = Situation.looking(settings, leniently=True)
     states = published_part(situation) if only_asks(settings) else pending(situation)
     watch = _Watch(states, Looks(home.ledger).read(), time.time())
     scopes = [f"scope {name} waits: {why}" for name, why in states.scopes.items()]
     scopes += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, states.scopes)]
     sound = () if settings.scope else settings.scopes.keys() - states.scopes.keys()
     scopes += [f"scope {name}: {STILL_READ}" for name in sorted(sound) if still_read(settings, name)]
-    lines = [*watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
-    lines += [*unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
+    lines = [*situation.mistakes, *watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held()]
+    lines += [*damage_of(home), *unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]
     if max_age is not None:
@@ -65,6 +65,31 @@ def check_status(console: Console, max_age: float | None) -> int:
     for line in lines:
         console.print(line)
     return 1 if lines else 0
+
+
+def only_asks(settings: Settings) -> bool:
+    """Say whether a machine only asks: a scope, or where no sources are named, nor in the folder that has them."""
+    return bool(settings.scope) or (
+        "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
+    )
+
+
+def taken_over(home: Home) -> list[str]:
+    """Return lines about a run that took over a home of another layout, and was killed before it published."""
+    said = "a run took over this home of another version of this package and did not end; the next one completes it"
+    return [f"{said}; {line}" for line in home_format.removed(home)]
+
+
+def damage_of(home: Home) -> list[str]:
+    """Return a line for each file of the published snapshot that is missing or has another size."""
+    return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_published_damage(home)]
+
+
+def failing(home: Home, states: Pending) -> list[str]:
+    """Return a line for each cause of attempts that failed, and were not made good since."""
+    with suppress(StoreError):  # of a damaged database, which ends `status` when all else is printed
+        return [*_Watch(states, Looks(home.ledger).read(), time.time()).failing()]
+    return []
 
 
 def _too_little_room(home: Home, published: Manifest | None) -> Iterator[str]:

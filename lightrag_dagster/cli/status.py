@@ -7,6 +7,7 @@ from dataclasses import asdict
 from rich import filesize
 from rich.console import Console
 
+from lightrag_dagster.cli.check import damage_of, failing, only_asks, taken_over
 from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
@@ -23,10 +24,9 @@ from lightrag_dagster.pipeline.scopes import STILL_READ, published_of, still_rea
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.purging import unfinished_purge
-from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
+from lightrag_dagster.storage.snapshots.repair import check_databases
 from lightrag_dagster.storage.snapshots.snapshots import UNPUBLISHED_SCOPE, held_snapshot
 
 
@@ -42,34 +42,24 @@ def show_status(console: Console, *, as_json: bool) -> None:
     if not settings.scope:
         refresh_upstream(settings)
     home = Home.existing(settings) if settings.scope else Home.of(settings)
-    situation = Situation.looking(settings)
-    asks_only = only_asks(settings)
+    situation = Situation.looking(settings, leniently=True)
+    asks_only, unlisted = only_asks(settings), None
     try:
         states = published_part(situation) if asks_only else pending(situation)
     except SourceError as error:
-        refresh_views(home)
-        if as_json:
-            print_json(_facts(home, published_part(situation), settings) | {"error": str(error)})
-        else:
-            _print_published(console, home, published_part(situation))
-        raise
+        states, unlisted = published_part(situation), error
     refresh_views(home)
     if as_json:
-        print_json(_facts(home, states, settings))
-    elif asks_only:
+        print_json(_facts(home, states, settings) | {"error": str(unlisted) if unlisted else None})
+    elif asks_only or unlisted:
         _print_published(console, home, states)
-        if not settings.scope:
+        if not (settings.scope or unlisted):
             console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
         _print_all(console, home, states, settings)
+    if unlisted:
+        raise unlisted
     check_databases(home)
-
-
-def only_asks(settings: Settings) -> bool:
-    """Say whether a machine only asks: a scope, or where no sources are named, nor in the folder that has them."""
-    return bool(settings.scope) or (
-        "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
-    )
 
 
 def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:
@@ -86,6 +76,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
         console.print(watermark_line(name, column))
     for name, said in _scopes(states, settings).items():
         console.print(f"scope {name}: {said}")
+    print_few(console, failing(home, states))
     _print_problems(console, states)
     print_few(console, damage_of(home))
     warnings = [*unfinished_purge(home), *states.warnings, *access_warnings(settings)]
@@ -120,17 +111,6 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         _print_cost(console, home)
         if batches := _batches(home):
             console.print(f"Batches: {batches}")
-
-
-def taken_over(home: Home) -> list[str]:
-    """Return lines about a run that took over a home of another layout, and was killed before it published."""
-    said = "a run took over this home of another version of this package and did not end; the next one completes it"
-    return [f"{said}; {line}" for line in home_format.removed(home)]
-
-
-def damage_of(home: Home) -> list[str]:
-    """Return a line for each file of the published snapshot that is missing or has another size."""
-    return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_published_damage(home)]
 
 
 def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> None:
@@ -187,12 +167,12 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
             }
             for name, one in states.sources.items()
         },
+        "failing": failing(home, states),
         "damaged": damage_of(home),
         "disk": _disk(home, settings.retention),
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *taken_over(home)],
-        "error": None,
     }
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 _ORDERS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160), *_ORDERS) if chr(code) not in "\t\n\r"}
+_UNBOUNDED = 1_000_000
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
 """The begin of a command for people to paste: in backquotes, or all that follows the name of a loss."""
 
@@ -54,13 +55,16 @@ class _Terminal(Console):
 def console(*, stderr: bool = False, quotes: bool = False) -> Console:
     """Return a console that prints every text as it is: `[note]` in a document is not markup.
 
-    A long line is left to the terminal to break, so that copying it, or searching a log, finds it whole.
+    A long line is left to the terminal to break, so that copying it, or searching a log, finds it whole. In a file or a
+    pipe tables are as wide as they need, unless COLUMNS says how wide.
 
     Commands for people to paste repeat the options of this one, so that they ask the same knowledge base; not where
     the console `quotes` documents, models or tables.
     """
     terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
     terminal.quotes = quotes
+    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+        terminal.width = _UNBOUNDED
     return terminal
 
 

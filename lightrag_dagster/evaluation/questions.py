@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import SettingsError, one_line
-from lightrag_dagster.settings.unknown import unknown_name
+from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import load_yaml
 
 
@@ -55,11 +55,7 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
         form = "JSON lines" if path.suffix == ".jsonl" else "YAML"
         raise SettingsError(f"question file {path} is not valid {form}: {one_line(error)}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
-        said = first["msg"]
-        unknown = unknown_name(FiledQuestion, first["loc"]) if first["type"] == "extra_forbidden" else None
-        raise SettingsError(f"question file {path}, {unknown or f'{where}: {said}'}") from error
+        raise SettingsError(f"question file {path}, {first_fault(error, FiledQuestion)}") from error
     asked = Counter(one.question for one in with_gold(questions))
     if twice := next((one for one, times in asked.items() if times > 1), None):
         raise SettingsError(f"question file {path} names what {twice!r} should find twice; leave one out")

@@ -31,6 +31,7 @@ from lightrag_dagster.settings import LLMSettings
 _PATH = "/chat/completions"
 OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
+_PROBE = ChatRequest("answer", (Message("user", "Hello"),), max_output_tokens=_FEW)
 
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
 _MARKED = re.compile(r"(?:^|[/.])gpt-(?:5\.[6-9]|[6-9])")
@@ -53,6 +54,7 @@ class OpenAIChatModel:
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
+        self._endpoint.probe = self._probe
         self._parts = 1
 
     @property
@@ -127,6 +129,9 @@ class OpenAIChatModel:
         if answered.cache_write_tokens:
             _marks.known.setdefault(self._place, None)
         return with_estimates(answered, self._endpoint.target, estimate, limit)
+
+    async def _probe(self, client: AsyncOpenAI) -> None:
+        bill(await self._ask(client, _PROBE))
 
     @property
     def _place(self) -> Place:

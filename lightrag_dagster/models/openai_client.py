@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exp
 from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.core.protocols import ChatResponse, text_tokens
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderAwayError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
@@ -30,6 +31,12 @@ _SILENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _MOST_FORBIDDEN = 20
 
+MOST_FAILED = 10
+"""Requests in a row of which every attempt failed, after which an endpoint that does not answer a short one ends it."""
+
+unanswered: Counter[Target] = Counter()
+"""Such requests since the last answer, as this process counts them over all sources and threads."""
+
 Answer = TypeVar("Answer")
 
 _log = logging.getLogger(__name__)
@@ -37,6 +44,9 @@ _log = logging.getLogger(__name__)
 
 class Endpoint:
     """The endpoint of one model; its client is made by the first call, so that stored answers need no key."""
+
+    probe: Callable[[AsyncOpenAI], Awaitable[object]] | None = None
+    """A short call, which tells an endpoint that is out of order; without one, none is found to be."""
 
     def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
         """Find the place; `reserve_time` reserves time in the rate limits of the endpoint.
@@ -103,8 +113,12 @@ class Endpoint:
                     error = PermanentProviderError(f"{error}; it said so twice")
                 elif failed.is_page and not self._passed:  # something else answers at this address
                     error = ProviderAccessError(str(error))
+                elif failed.retry and not failed.is_limit and await self._is_last(client):
+                    told = f"{MOST_FAILED} requests in a row to {self.target.host} failed (model {self.target.model})"
+                    error = ProviderAwayError(f"{told}, and a short one after them: {error}; what arrived is kept")
                 # Then the calls beside it are refused too, and free, unless some call has passed.
-                self._refused |= isinstance(error, ProviderAccessError) and not failed.billed
+                is_free = not failed.billed and not failed.given_up
+                self._refused |= isinstance(error, ProviderAccessError) and is_free
             finally:
                 self._silence.count(-1)
         raise error
@@ -128,6 +142,7 @@ class Endpoint:
             async with asyncio.timeout(self._settings.timeout):
                 answer = await send(client)
             self._passed, self._forbidden = True, 0
+            unanswered[self.target] = 0
             return answer
         except asyncio.CancelledError:
             if self._passed or not self._refused:
@@ -140,6 +155,24 @@ class Endpoint:
         except openai.OpenAIError as error:
             failed = explain(error, self.target)
         raise failed
+
+    async def _is_last(self, client: AsyncOpenAI) -> bool:
+        """Count a request of which every attempt failed; return True if the endpoint is to be asked no more.
+
+        After many in a row a short one tells: if it is answered, or refused, the endpoint only fails at some texts.
+        """
+        number = unanswered[self.target] = unanswered[self.target] + 1
+        if number != MOST_FAILED or self.probe is None:
+            return False
+        is_last = False
+        try:
+            await self._attempt(self.probe, client, tokens=1)
+        except FailedCallError as short:
+            is_last = short.retry and not short.is_limit
+            if short.billed or short.given_up:
+                bill(short.billed)
+        unanswered[self.target] = 0
+        return is_last
 
     async def _is_about_text(self, error: openai.PermissionDeniedError) -> bool:
         """Return True if a server or a gateway before it that lets other calls pass forbids this one.

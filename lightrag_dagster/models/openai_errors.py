@@ -48,11 +48,13 @@ class FailedCallError(Exception):
 
     `said` is what a model answered, if that was of no use: when it says the same again, no retry helps. `is_page` is
     set if a page came in place of an answer: no model may be at the address. `billed` has the tokens of an answer of no
-    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything.
+    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything. `is_limit` is set if
+    requests came too fast, so that the endpoint is sound.
     """
 
     billed: ChatResponse | None = None
     given_up = False
+    is_limit = False
 
     def __init__(
         self,
@@ -211,7 +213,9 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
         return FailedCallError(errors.ProviderAwayError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
-    return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
+    failed = FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
+    failed.is_limit = rule.get("name") == "limit"
+    return failed
 
 
 def _details(error: openai.APIStatusError) -> str:

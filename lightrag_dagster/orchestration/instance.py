@@ -1,6 +1,7 @@
 """The Dagster instance of a home, so that runs of the command line show in the UI."""
 
 import logging
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 import yaml
+from rich import filesize
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -17,6 +19,7 @@ from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.home import Home
 
 _CONFIG = files(__package__).joinpath("dagster.yaml").read_text("utf-8")
+_LEAST_ROOM = 8_000_000
 # A command keeps no output of steps, which is empty: to capture it would start four processes a job.
 _OF_A_COMMAND: Any = {
     "compute_logs": {
@@ -35,12 +38,16 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     has none, the command alone has these settings.
 
     Raises:
-        StoreError: its folder cannot be written, then or in the block.
+        StoreError: its folder cannot be written, then or in the block, or its disk is almost full.
     """
     folder, config = home.dagster, home.dagster / "dagster.yaml"
     with disk_errors(f"the Dagster instance in {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-        if not config.exists() and folder.resolve() == home.own_dagster.resolve():
+        is_own = folder.resolve() == home.own_dagster.resolve()
+        if is_own and (free := shutil.disk_usage(folder).free) < _LEAST_ROOM:  # else Dagster prints its SQL
+            left = filesize.decimal(free)
+            raise StoreError(f"{folder} has {left} left on its disk, and a run needs 8 MB; make room, and run again")
+        if is_own and not config.exists():
             config.write_text(_CONFIG, encoding="utf-8")
     logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines
     try:

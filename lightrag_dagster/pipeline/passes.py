@@ -51,7 +51,7 @@ def misnamed_passes(situation: Situation, source: str) -> list[str]:
     """Return a line for each pass that does not read a source, and whose facts of it stay."""
     kept = situation.pass_names(source)[len(situation.recipes.pass_names(source)) :]
     tables, record = SourceTables(situation.home), situation.accepted.get(source)
-    told = {name: _kept(tables, source, name, record) for name in kept if record}
+    told = {name: _kept(tables, source, name, record) for name in kept if record and name in situation.misnaming}
     return [f"{_names_no_source(situation, name)}; of {source}, {stays}" for name, stays in told.items()]
 
 
@@ -74,7 +74,11 @@ def pass_warnings(situation: Situation) -> Iterator[str]:
 
 def _names_no_source(situation: Situation, name: str) -> str:
     """Say which sources of a pass are not there, and which one the first may be."""
-    gone = situation.misnaming[name]
+    return names_no_source(f"pass {name}", situation.misnaming[name], situation)
+
+
+def names_no_source(what: str, gone: Sequence[str], situation: Situation) -> str:
+    """Say that a pass or a scope names sources that are not there, and which one the first may be."""
     near = nearest(gone[0], situation.sources)
     meant = f" (did you mean {near}?)" if near else ""
-    return f"pass {name} names {', '.join(gone)} in `sources`, and there is no such source{meant}"
+    return f"{what} names {', '.join(gone)} in `sources`, and there is no such source{meant}"

@@ -187,7 +187,7 @@ def pending(situation: Situation) -> Pending:
         for name, reason in situation.absent.items()
     }
     sources = absent | {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
-    publish = next_publication(situation)
+    publish = None if situation.mistakes else next_publication(situation)
     warnings = snapshot_warnings(situation.recipes, manifest, states)
     said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
@@ -226,7 +226,7 @@ def _pending(
     graph, left_out = lacks and builds, lacks and not builds
     newest, unreleased = situation.newest, situation.unreleased
     checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
-    warnings = [*checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
+    warnings = [*situation.mistakes, *checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
     return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, {}, left_out)
 

@@ -54,20 +54,28 @@ _REVISIONS = {
 
 @dataclass(frozen=True)
 class Recipes:
-    """Today's recipe of every stage, under given settings and prompts."""
+    """Today's recipe of every stage, under given settings and prompts; `mistake` is why no pass is known."""
 
     settings: Settings
     prompts: Prompts
     passes: Mapping[str, Pass] = field(default_factory=dict)
+    mistake: str | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> "Recipes":
+    def of(cls, settings: Settings, *, leniently: bool = False) -> "Recipes":
         """Read the prompt files and the schemas of passes, and return the recipes.
 
         Raises:
-            SettingsError: a prompt file or a schema cannot be used.
+            SettingsError: a prompt file cannot be used, or a schema, unless they are read `leniently`.
         """
-        return cls(settings, load_prompts(settings.prompts, settings.language), load_passes(settings.readings))
+        prompts, mistake = load_prompts(settings.prompts, settings.language), None
+        try:
+            passes = load_passes(settings.readings)
+        except SettingsError as error:
+            if not leniently:
+                raise
+            passes, mistake = {}, str(error)
+        return cls(settings, prompts, passes, mistake)
 
     @cached_property
     def chunks(self) -> str:

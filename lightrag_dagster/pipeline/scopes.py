@@ -19,6 +19,7 @@ from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.inputs import next_publication, outdated
 from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.passes import names_no_source
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
@@ -141,7 +142,7 @@ def scope_warnings(situation: Situation) -> Iterator[str]:
     there = {composed(name) for name in (*situation.sources, *situation.absent)}
     for name, rule in () if situation.home.scope else situation.settings.scopes.items():
         if gone := sorted(set(map(composed, rule.get("sources", ()))) - there):
-            yield f"scope {name} names {', '.join(gone)} in `sources`, and there is no such source"
+            yield names_no_source(f"scope {name}", gone, situation)
 
 
 def unlabelled(situation: Situation) -> dict[str, int]:

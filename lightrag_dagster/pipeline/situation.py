@@ -1,14 +1,14 @@
 """The situation of a home: what each step and command reads once, and hands down to all that it calls."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, TypeVar
 
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.composed import composed, stored_name
 from lightrag_dagster.curation.rules import CURATION, InForce, in_force
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import DecisionError, LightRAGError
 from lightrag_dagster.fact_schemas import FACTS
 from lightrag_dagster.pipeline.absent import absent_sources, merged_before
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -47,19 +47,27 @@ class Situation:
     _accepted: Mapping[str, Accepted] | LightRAGError
     _decided: InForce | LightRAGError
     above: Manifest | None = None
+    mistakes: Sequence[str] = ()
 
     @classmethod
-    def looking(cls, settings: Settings, *, refreshed: bool = False) -> Self:
+    def looking(cls, settings: Settings, *, refreshed: bool = False, leniently: bool = False) -> Self:
         """Read the situation without a lock; of a bucket, take over its records, unless that was done just now.
 
+        A command that only shows it reads `leniently`: schemas and decisions with a mistake are unknown, and `mistakes`
+        says why.
+
         Raises:
-            SettingsError: a prompt file cannot be used.
+            SettingsError: a prompt file cannot be used, or a schema.
             StoreError: the home is damaged, or has another layout.
         """
         home = Home.of(settings)
         if not refreshed:
             refresh(home)
-        return cls._read(home, Recipes.of(settings))
+        found = cls._read(home, Recipes.of(settings, leniently=leniently))
+        mistakes = [found.recipes.mistake] if found.recipes.mistake else []
+        if leniently and isinstance(found._decided, DecisionError):
+            found, mistakes = replace(found, _decided=InForce()), [*mistakes, str(found._decided)]
+        return replace(found, mistakes=mistakes)
 
     @classmethod
     def building(cls, recipes: Recipes, lock: Lock) -> Self:
@@ -114,10 +122,12 @@ class Situation:
     def pass_names(self, source: str) -> list[str]:
         """Return the names of the passes of a source, and of those whose accepted facts of it stay.
 
-        A schema that names a source which is not there may be misspelt: it takes its facts from no source.
+        A schema that names a source which is not there may be misspelt: it takes its facts from no source. Neither does
+        one with a mistake.
         """
         todays, record = self.recipes.pass_names(source), self.accepted.get(source)
-        kept = self.misnaming.keys() & record.passes.keys() - {*todays} if record else ()
+        known = record.passes.keys() - {*todays} if record else set()
+        kept = known if self.recipes.mistake else known & self.misnaming.keys()
         return [*todays, *sorted(kept)]
 
     @cached_property

@@ -5,14 +5,17 @@ stored are counted with the model's tokenizer. Everything that follows from thei
 summaries, vectors) is estimated.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
@@ -111,21 +114,22 @@ def make_plan(
     """
     now, counts = Situation.looking(settings), load_tokenizer(settings.chunking.encoding).counts
     sources, absent = now.chosen(names) if names is not None else ([], [])
-    later, images = Unanswered(counts), Unanswered(counts, _UNDESCRIBED)
+    later, images = defaultdict[str, Unanswered](lambda: Unanswered(counts)), Unanswered(counts, _UNDESCRIBED)
     with ResponseStore(now.home.responses, looking=True) as store, overlay(now.recipes) as trial:
-        extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
+        extracting = partial(StoredAnswers, chat_identity(settings.llm.of("extract")), store)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
-        planning = Planning(trial, extracting, describing, images, set(), {}, backfill)
-        planned = [_shown(source, planning, display) for source in sources]
-        plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(later)])
+        planning = Planning(trial, extracting, later, describing, images, set(), {}, backfill)
+        planned, begun = [_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
+        plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(begun)])
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
         plans += _removed(after := Situation.looking(trial.settings))
         accept_pending(trial.settings)
         warnings = _built_again(now) + expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
         ratios = _ratios(now.recipes, sources, asked)
-        found = {"extraction": steps.extraction(asked, later, ratios, settings)} | _of_passes(now, sources, planning)
-        unknown = bool(asked.first.expected or later.first or len(found) > 1)
+        found = {"extraction": steps.extraction(asked, begun, ratios, settings)}
+        found |= _of_passes(now, sources, planning)
+        unknown = bool(asked.first.expected or begun.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
@@ -134,9 +138,8 @@ def make_plan(
         found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
-    sampled = any(plan.looked_at for plan in plans)
-    warnings += _of_settings(now, asks=unknown)
-    return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+    warnings, unpriced = warnings + _of_settings(now, asks=unknown), _unknown_prices(settings, found)
+    return Plan(plans, ratios.known, unpriced, found, any(plan.looked_at for plan in plans), warnings)
 
 
 def _again(later: Unanswered) -> Asked:
@@ -154,12 +157,14 @@ def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: boo
 
 def _of_passes(now: Situation, sources: Sequence[Source], planning: Planning) -> dict[str, PlannedStep]:
     """Return the step of each pass that asks something, by the table of its readings."""
-    found, nothing = dict[str, PlannedStep](), Unanswered(lambda texts: [0] * len(texts))
-    for name, one in planning.of_passes.items():
-        if one.first.expected:
+    found = dict[str, PlannedStep]()
+    for name, first in planning.of_passes.items():
+        begun = planning.later[of_pass("readings", name)]
+        one = Asked.total((first, _again(begun)))
+        if one.first.expected or begun.first:
             reading = Reading(now.recipes.passes[name])
             ratios = _ratios(now.recipes, sources, one, reading)
-            found[reading.table] = steps.extraction(one, nothing, ratios, now.settings)
+            found[reading.table] = steps.extraction(one, begun, ratios, now.settings)
     return found
 
 

@@ -1,7 +1,7 @@
 """The work of a run on one source: it is read and cut on the overlay, and the questions about it are counted."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -92,14 +92,15 @@ class Asked(NamedTuple):
 
 
 class Planning(NamedTuple):
-    """The overlay in which sources are planned, the answers about chunks and images there, and whether to backfill.
+    """The overlay in which sources are planned, the answers there, and whether to backfill.
 
-    `images` are questions about images without an answer, `planned` the keys of first questions about chunks,
-    `of_passes` what each pass asks of all sources so far.
+    `later` are questions about chunks without an answer, by table, and `images` those about images; `planned` has the
+    keys of first questions about chunks, `of_passes` what each pass asks of all sources so far.
     """
 
     trial: Recipes
-    extracting: StoredAnswers
+    extracting: Callable[[Unanswered], StoredAnswers]
+    later: Mapping[str, Unanswered]
     describing: StoredAnswers
     images: Unanswered
     planned: set[str]
@@ -138,7 +139,7 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
 
 def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: SourcePlan, outdated: str) -> Asked:
     """Make the tables of a source from the `outdated` one on, fill in its plan, and return its questions."""
-    recipes, model = planning.trial.of_source(source.name), planning.extracting
+    recipes, model = planning.trial.of_source(source.name), planning.extracting(planning.later[EXTRACTION.table])
     known, sample = tables.current("raw_documents", source.name), None
     shown = len(planning.images.first)
     for most in (SAMPLE, sys.maxsize):
@@ -155,6 +156,7 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
     plan.looked_at = len(sample.paths) if sample else None
     new, tokens = _fill_in_asked(plan, EXTRACTION, found, sample)
     for one in recipes.passes_to_read(source.name):
+        model = planning.extracting(planning.later[Reading(one).table])
         read = first_questions(source.name, tables, recipes, model, planning.planned, Reading(one))
         if not read.left:
             extract_source(source.name, tables, recipes, model.open, Reading(one))

@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
+from lightrag_dagster.settings.unknown import first_fault
+from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
 
 _VARIABLE = "SERVE_TOKENS"
 """Variable of the environment that may hold the text of a file of tokens."""
@@ -56,9 +57,13 @@ class Tokens:
         try:
             entries = _TokenFile.model_validate(load_yaml(text)).tokens
         except (yaml.YAMLError, ValueError) as error:
-            mistake = f": {yaml_mistake(error)}" if isinstance(error, yaml.YAMLError) else ""
-            fault = first_fault(error) if isinstance(error, ValidationError) else f"it is not YAML{mistake}"
-            raise SettingsError(f"{place}: {fault}; docs/serving.md shows a file of tokens") from None
+            lines, fault = list[int](), "it is not YAML"
+            if isinstance(error, ValidationError):
+                lines, fault = lines_of(text, error.errors()[0]["loc"]), first_fault(error, _TokenFile)
+            elif isinstance(error, yaml.YAMLError):
+                fault = f"it is not YAML: {yaml_mistake(error)}"
+            where = f"{place}, line {lines[-1]}" if lines else place
+            raise SettingsError(f"{where}: {fault}; docs/serving.md shows a file of tokens") from None
         for field in ("name", "sha256"):
             if len({getattr(one, field).lower() for one in entries}) < len(entries):
                 raise SettingsError(f"{place}: two tokens have the same {field}; give each its own")
@@ -81,9 +86,3 @@ def tokens_of(file: Path | None) -> Tokens | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read ({type(error).__name__}); name a file of tokens") from None
     return Tokens(text, str(file))
-
-
-def first_fault(error: ValidationError) -> str:
-    """Return the first fault of arguments, without the value, which may be a question or a token."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lightrag_dagster.serving import asking, lightrag_api
 from lightrag_dagster.serving.entrance import Entrance
 from lightrag_dagster.serving.openapi import Ask, openapi_of, taken_by
+from lightrag_dagster.serving.refusals import request_of
 from lightrag_dagster.serving.service import Service
 from lightrag_dagster.serving.tools import mcp_server
 
@@ -49,7 +50,7 @@ class _Door:
             raise HTTPException(415, "send the question as application/json")
         caller, body = request.state.caller, await request.body()
         async with self._service.asking(caller, scope["path"], body.decode(errors="replace")) as base:
-            asked = self._takes.model_validate_json(body)
+            asked = request_of(self._takes, body)
             if isasyncgenfunction(self._ask):
                 # Spent dollars are refused before the first line, so all lines of such an answer are awaited.
                 is_priced, lines = caller.dollars_a_day is not None, self._ask(base, asked)

@@ -2,12 +2,15 @@
 
 import logging
 import traceback
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from lightrag_dagster import errors
-from lightrag_dagster.serving.access import Caller, first_fault
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.settings.unknown import first_fault
 
 _log = logging.getLogger("lightrag_dagster.serving")
 
@@ -24,6 +27,14 @@ _STATUS: dict[type[Exception], int] = {
 """The first class that fits decides."""
 
 
+def request_of(taken: type[BaseModel], given: bytes | Mapping[str, Any]) -> Any:
+    """Return a request, read from JSON or arguments; raises HTTPException."""
+    try:
+        return taken.model_validate_json(given) if isinstance(given, bytes) else taken.model_validate(given)
+    except ValidationError as error:
+        raise HTTPException(422, first_fault(error, taken)) from None
+
+
 def refusal(error: Exception, caller: Caller | None = None, place: str | None = None) -> HTTPException:
     """Return any error as a refusal to a caller, in which the home has no `place` for strangers.
 
@@ -31,8 +42,6 @@ def refusal(error: Exception, caller: Caller | None = None, place: str | None = 
     """
     if isinstance(error, HTTPException):
         return error
-    if isinstance(error, ValidationError):
-        return HTTPException(422, first_fault(error))
     limit = caller.dollars_a_day if caller else None
     if isinstance(error, errors.BudgetExceededError) and (error.of != "run" or limit is not None):
         return HTTPException(429, _spent(error, limit))

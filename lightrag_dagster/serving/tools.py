@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from lightrag_dagster.serving import asking
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.openapi import Ask, taken_by
+from lightrag_dagster.serving.refusals import request_of
 from lightrag_dagster.serving.service import Service
 
 INSTRUCTIONS = (
@@ -82,7 +83,7 @@ async def _told(service: Service, caller: Caller, asked: types.CallToolRequestPa
         raise HTTPException(404, f"there is no tool {asked.name[:64]!r}; there are {', '.join(tools)}")
     ask = tools[asked.name]
     async with service.asking(caller, f"mcp {asked.name}", given) as base:
-        wanted, before, found = taken_by(ask).model_validate(given), "", dict[str, Any]()
+        wanted, before, found = request_of(taken_by(ask), given), "", dict[str, Any]()
         # Another publication may change the snapshot meanwhile.
         while "snapshot_id" not in found and before != base.snapshot_id:
             before, found = base.snapshot_id, await ask(base, wanted)

@@ -5,10 +5,11 @@ Pydantic refuses them in files. It ignores variables `LIGHTRAG_…`, so that a m
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import get_args
+from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from lightrag_dagster.errors import SettingsError
@@ -21,7 +22,7 @@ _ALIKE = 0.8
 
 def unknown_name(model: type[BaseModel], place: Sequence[int | str]) -> str:
     """Return the message about a place in settings, or a schema, that does not exist, with the nearest name there."""
-    section = model
+    section: type[Any] = model
     for part in place[:-1]:  # keys and numbers between are those of a mapping or list of sections
         field = _fields(section).get(str(part))
         section = next(_models(field.annotation), section) if field else section
@@ -30,14 +31,24 @@ def unknown_name(model: type[BaseModel], place: Sequence[int | str]) -> str:
     return f"{_dotted(place)} does not exist{meant}"
 
 
+def first_fault(error: ValidationError, taken: type[BaseModel]) -> str:
+    """Return the first fault of what is no `taken`, without the value, which may be a question or a token."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return unknown_name(taken, first["loc"])
+    return ": ".join(filter(None, (_dotted(first["loc"]), first["msg"].removeprefix("Value error, "))))
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to another, one of the same letters before all; None if none is."""
     near = get_close_matches(name, known, 3)
     return next((one for one in near if sorted(one) == sorted(name)), near[0] if near else None)
 
 
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields by the names that files have."""
+def _fields(model: type[Any]) -> dict[str, FieldInfo]:
+    """Return the fields by the names that files have; those of a dataclass are its arguments."""
+    if is_dataclass(model):
+        return {field.name: FieldInfo(annotation=Any) for field in fields(model)}
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
@@ -45,9 +56,9 @@ def _dotted(place: Sequence[int | str]) -> str:
     return ".".join(map(str, place))
 
 
-def _models(kind: object) -> Iterator[type[BaseModel]]:
+def _models(kind: object) -> Iterator[type[Any]]:
     """Yield the sections in a type, such as the values of a mapping."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
         yield kind
     for inner in get_args(kind):
         yield from _models(inner)

@@ -2,6 +2,7 @@
 
 from shlex import quote
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.records import Record, read_record
 
@@ -18,12 +19,17 @@ class Unfinished(Record):
 
 
 def unfinished_purge(home: Home) -> list[str]:
-    """Return a line about a purge that did not end, if there is one; raises StoreError if its record is damaged."""
-    if (found := read_record(home.purging, Unfinished)) is None:
+    """Return a line about a purge that did not end, if there is one, also if its record cannot be read."""
+    said = "a purge has not ended, so that removed texts may still be here"
+    try:
+        found = read_record(home.purging, Unfinished)
+    except StoreError as error:
+        return [f"{said}: {error}"]
+    if found is None:
         return []
     paths = ((source, path) for source, paths in sorted(found.gone.items()) for path in sorted(paths) or [""])
     names = [quote(f"{source}/{path}" if path else source) for source, path in paths]
     command = f"`{' '.join(['lightrag-dagster purge', *names, '--yes'])}` finishes it"
     if len(names) > _MOST_NAMES:
         command = f"`lightrag-dagster purge … --yes` finishes it, with the {len(names):,} names in {home.purging}"
-    return [f"a purge has not ended, so that removed texts may still be here; {command}"]
+    return [f"{said}; {command}"]

@@ -13,10 +13,12 @@ import pytest
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.take_over import take_over
 from tests.cli.test_cli import command
 from tests.layouts import as_another_layout
+from tests.passes import WORKS, write_schemas
 from tests.support import FLOOD, RIVER, build, first_build
 
 _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override"]
@@ -102,6 +104,42 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
 
 
 _LONG = [pytest.param(one, marks=pytest.mark.long) for one in ("cur/{}.M1P7.imap1", "tool-{}")]
+
+
+def test_a_run_that_failed_is_a_line_while_a_source_waits(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    build(load_settings())
+    Looks(Home.of(load_settings()).ledger).failed("notes", "the provider is away; run again")
+    assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["failing"] == []
+    (notes / "new.md").write_text(FLOOD)
+    line = "notes waits, since the last run failed 1 minute ago: the provider is away; run again"
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert (code, line in output.splitlines()) == (0, True)
+    assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["failing"] == [line]
+    assert command(capfd, monkeypatch, "status", "--check")[:2] == (1, f"{line}\n")
+
+
+def test_a_mistake_in_a_schema_or_a_decision_takes_nothing_else_away(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    build(load_settings())
+    folder = write_schemas(tmp_path / "readings", works=WORKS.replace("single", "singel"))
+    (tmp_path / "decisions.yaml").write_text("- merge: [A, B]\n- mrege: [C, D]\n")
+    monkeypatch.setenv("LIGHTRAG_READINGS", str(folder))
+    monkeypatch.setenv("LIGHTRAG_CURATION", str(tmp_path / "decisions.yaml"))
+    schema = f"{folder}/works.yaml, line 3: relations.maintains.singel does not exist; did you mean "
+    said = [f"{schema}relations.maintains.single?", "decisions.yaml:2: a decision has one of "]
+    code, output, errors = command(capfd, monkeypatch, "status")
+    assert (code, errors) == (0, "")
+    assert "│ notes  │ published │" in output
+    assert [output.count(f"warning: {one}") for one in said] == [1, 1]
+    facts = json.loads(command(capfd, monkeypatch, "status", "--json")[1])
+    assert [line[: len(one)] for line, one in zip(facts["warnings"], said, strict=False)] == said
+    code, output, errors = command(capfd, monkeypatch, "status", "--check")
+    assert (code, errors) == (1, "")
+    assert [line[: len(one)] for line, one in zip(output.splitlines(), said, strict=True)] == said
+    assert command(capfd, monkeypatch, "run")[0] == 2
 
 
 @pytest.mark.long

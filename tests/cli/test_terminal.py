@@ -75,3 +75,14 @@ def test_advice_about_variables_names_the_file_that_wins_over_them() -> None:
     repeat_options({"--home": None, "--defs": Path("my/defs.yaml")})
     assert printed(told) == f"{told} (what my/defs.yaml sets wins over variables)"
     assert (printed(told, quotes=True), printed("set api_key_env")) == (told, "set api_key_env")
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(None, 5), ("40", 9)])
+def test_a_table_in_a_pipe_is_whole_unless_columns_says_how_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str | None, lines: int
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    print_table(console(), ["model", "cost"], [["a word " * 20, "$5"]], wrap={"model"})
+    assert len(capsys.readouterr().out.splitlines()) == lines

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -58,6 +59,27 @@ def test_a_full_disk_costs_nothing_that_was_published(small_disk: Path, tmp_path
     assert "\n" not in message
     way(settings)
     assert snapshot_contents(settings) == snapshot_contents(clean)
+
+
+@pytest.mark.long
+def test_a_disk_without_any_room_is_one_sentence_of_each_command(small_disk: Path, tmp_path: Path) -> None:
+    settings = load_settings(home=small_disk / "home", sources=tmp_path / "sources")
+    write_source(settings, "notes", {"river.md": RIVER})
+    subprocess.run(_command(settings, "run"), check=True, capture_output=True)
+    write_source(settings, "notes", {"river.md": FLOOD})
+    full = f"error: {settings.home}/ledger.sqlite does not fit on the disk; free some space and run again"
+    little = f"error: {settings.home}/dagster has "
+    for room, said in ((0, full), (160, little)):
+        with _filled(small_disk, room):
+            for command in ("run", *(() if room else ("status --check",))):
+                ended = subprocess.run(_command(settings, command), capture_output=True, text=True, check=False)
+                assert (ended.returncode, ended.stdout, ended.stderr[: len(said)]) == (2, "", said)
+                assert ended.stderr.count("\n") == 1
+
+
+def _command(settings: Settings, command: str) -> list[str]:
+    places = ["--home", str(settings.home), "--sources", str(settings.sources)]
+    return [sys.executable, "-m", "lightrag_dagster", *places, *command.split()]
 
 
 @pytest.mark.long

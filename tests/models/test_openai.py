@@ -3,7 +3,9 @@
 import asyncio
 import time
 import traceback
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
@@ -21,6 +23,7 @@ from lightrag_dagster.errors import (
     EmbeddingError,
     PermanentProviderError,
     ProviderAccessError,
+    ProviderAwayError,
     ProviderError,
     TransientProviderError,
 )
@@ -350,6 +353,88 @@ def test_calls_given_up_beside_one_that_shows_that_none_can_pass_are_free(
     with paying(billed.append, afford):
         asyncio.run(run())
     assert billed == bills
+
+
+@pytest.fixture
+def failing_twice(monkeypatch: pytest.MonkeyPatch) -> Callable[[], type[ProviderError]]:
+    """Make a call that fails, with two attempts and no wait, and return the kind of its error."""
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0))
+    monkeypatch.setattr(openai_client, "_JITTER", wait_fixed(0))
+
+    def fail() -> type[ProviderError]:
+        with pytest.raises(ProviderError) as raised:
+            chat(max_retries=1)
+        return type(raised.value)
+
+    return fail
+
+
+FailTwice = Callable[[], type[ProviderError]]
+
+
+def test_an_endpoint_that_answers_nothing_is_asked_no_more(loopback: Loopback, failing_twice: FailTwice) -> None:
+    loopback.fault = lambda received: Reply.error(500)
+    assert [failing_twice() for _ in range(9)] == [TransientProviderError] * 9
+    with pytest.raises(ProviderAwayError) as raised:
+        chat(max_retries=1)
+    assert str(raised.value) == (
+        f"10 requests in a row to {loopback.host} failed (model gpt-4o-mini), and a short one after them: temporary "
+        f"failure of {loopback.host} (HTTP 500, model gpt-4o-mini); run again later; what arrived is kept"
+    )
+    assert len(loopback.requests) == 10 * 2 + 1
+    assert failing_twice() is TransientProviderError  # the next run counts from the beginning
+
+
+def test_texts_at_which_an_endpoint_fails_end_nothing(loopback: Loopback, failing_twice: FailTwice) -> None:
+    loopback.fault = lambda received: Reply.error(500) if "Rules" in str(received.body) else None
+    billed: list[ChatResponse | None] = []
+
+    async def afford() -> None:
+        pass
+
+    with paying(billed.append, afford):
+        assert [failing_twice() for _ in range(21)] == [TransientProviderError] * 21
+    assert [one and one.output_tokens for one in billed] == [20, 20]  # of the short requests, which are paid for
+
+
+def test_an_answer_or_a_limit_ends_no_run(loopback: Loopback, failing_twice: FailTwice) -> None:
+    loopback.fault = lambda received: Reply.error(503)
+    assert [failing_twice() for _ in range(9)] == [TransientProviderError] * 9
+    loopback.fault = lambda received: Reply.error(429, **AGAIN)
+    assert [failing_twice() for _ in range(11)] == [TransientProviderError] * 11
+    loopback.fault, loopback.chat = lambda received: None, lambda body: "Hello"
+    chat()
+    loopback.fault = lambda received: Reply.error(503)
+    assert [failing_twice() for _ in range(9)] == [TransientProviderError] * 9
+
+
+@pytest.mark.parametrize("reply", [Reply.error(502), Reply.error(504), Reply.broken(), Reply(delay=0.3)])
+def test_calls_of_many_threads_count_together(loopback: Loopback, reply: Reply) -> None:
+    """Each has an endpoint of its own, as the sources of a run have; a time-out is billed at its most."""
+    loopback.fault = lambda received: reply
+    billed: list[ChatResponse | None] = []
+
+    def fail(_: int) -> type[BaseException]:
+        with paying(billed.append, afford), pytest.raises(ProviderError) as raised:
+            chat(timeout=0.1)
+        return type(raised.value)
+
+    async def afford() -> None:
+        pass
+
+    with ThreadPoolExecutor(4) as threads:
+        kinds = Counter(threads.map(fail, range(10)))
+    assert kinds == {TransientProviderError: 9, ProviderAwayError: 1}
+    assert billed == [None] * (11 if reply.delay else 0)
+
+
+def test_an_embedder_that_answers_nothing_is_asked_no_more(loopback: Loopback) -> None:
+    loopback.fault = lambda received: Reply.error(503)
+    for kind in [TransientProviderError] * 9 + [ProviderAwayError]:
+        with pytest.raises(kind) as raised:
+            embed(["a", "b"])
+        assert type(raised.value) is kind
+    assert loopback.requests[-1].body["input"] == ["text"]
 
 
 def test_an_overloaded_server_is_asked_less(loopback: Loopback) -> None:

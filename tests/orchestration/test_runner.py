@@ -9,19 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, SettingsError
+from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, ProviderAwayError, SettingsError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import waiting_for_locks
 from tests.loopback import Loopback, Reply
 from tests.loopback_batches import Fate
-from tests.models.models import offline_answer
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, RIVER, build, published, run, write_source
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +144,26 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
     mended = run(asking)
     assert (mended.rejected, mended.ingested) == ({}, ["notes"])
     assert mended.published is not None
+
+
+def test_an_endpoint_that_answers_nothing_ends_the_run_and_the_next_one_goes_on(
+    settings: Settings, loopback: Loopback
+) -> None:
+    """No source has enough chunks for it alone; what was paid for before is neither lost nor paid for twice."""
+    loopback.chat, answered = offline_answer, 3
+    loopback.fault = lambda received: Reply.error(500) if len(loopback.requests) > answered else None
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0, "max_concurrency": 2}
+    asking = load_settings(home=settings.home, sources=settings.sources, llm=llm, extraction={"gleaning": 0})
+    for source in ("a", "b", "c", "d", "e"):
+        write_source(asking, source, {f"{number}.md": f"{RIVER} {source} {number}" for number in range(4)})
+    with pytest.raises(ProviderAwayError, match=r"^10 requests in a row to .*HTTP 500.* run again later"):
+        run(asking)
+    assert 3 + 10 + 1 <= len(loopback.requests) <= 3 + 10 + 1 + 4  # one place asks on while the short one is on its way
+    assert Ledger(Home.of(asking).ledger).by_purpose()["extract"].calls == answered
+    assert str(Looks(Home.of(asking).ledger).read()["d"].error).startswith("10 requests in a row")
+    before, answered = len(loopback.requests), 10_000
+    assert run(asking).published is not None
+    assert sum(role_of(one.body) == "extract" for one in loopback.requests[before:]) == 5 * 4 - 3
 
 
 @pytest.mark.long

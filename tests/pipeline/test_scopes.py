@@ -361,7 +361,7 @@ def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:
 def test_a_source_that_a_rule_alone_knows_is_told(settings: Settings) -> None:
     write_all(settings, {"board": {"a.md": RIVER}})
     scoped = with_scopes(settings, press={"sources": ("board", "bord")})
-    line = "scope press names bord in `sources`, and there is no such source"
+    line = "scope press names bord in `sources`, and there is no such source (did you mean board?)"
     assert line in pending(Situation.looking(scoped)).warnings
     assert line not in pending(Situation.looking(scoped.within("press"))).warnings
 

@@ -16,7 +16,7 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback
-from tests.passes import EVENTS, WORKS, answer, asked_of, model_settings, with_passes, write_schemas
+from tests.passes import EVENTS, WORKS, answer, asked_of, is_of_pass, model_settings, with_passes, write_schemas
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 NOTES = {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "copy.txt": RIVER}
@@ -155,3 +155,25 @@ def test_facts_of_columns_are_read_and_cost_nothing(paid: Settings, tmp_path: Pa
     build(settings)
     assert {name: len(tokens) for name, tokens in asked(loopback).items()} == {"extract": 1}
     assert make_plan(settings, ["deals"]).sources[0].passes == {"columns": PassPlan(chunks_stored=1)}
+
+
+def test_what_a_pass_asks_about_again_is_planned_as_its_own(paid: Settings, tmp_path: Path, loopback: Loopback) -> None:
+    loopback.chat = lambda body: answer(body, "no JSON" if is_of_pass(body) else None)
+    reading = with_passes(paid, tmp_path / "readings", works=WORKS).changed(documents={"max_failed_share": 1.0})
+    build(reading)
+    asked(loopback)
+    assert make_plan(reading).sources[0].passes == {"works": PassPlan(chunks_failed=3)}
+
+    plan = make_plan(reading.retrying_failed())
+
+    assert {name: step.calls for name, step in plan.steps.items() if name in ("extraction", "readings@works")} == {
+        "extraction": (0, 0, 0),
+        "readings@works": (3, 3, 3),
+    }
+    loopback.chat = answer
+    build(reading.retrying_failed())
+    bought = asked(loopback)
+    assert {name: len(tokens) for name, tokens in bought.items()} == {"maintains": 3}
+    planned = plan.steps["readings@works"].input_tokens
+    assert planned is not None
+    assert planned.expected == pytest.approx(sum(bought["maintains"]), rel=0.02)

@@ -208,6 +208,15 @@ def test_the_id_of_a_row_may_be_like_a_path_that_leads_elsewhere(settings: Setti
     assert gone_of(settings, ["notes/a/../b", "notes/../../x"]) == gone
 
 
+def test_a_damaged_record_is_a_line_of_warning(settings: Settings) -> None:
+    home = Home(settings.home)
+    home.root.mkdir(parents=True, exist_ok=True)
+    home.purging.write_text("{")
+    said = "a purge has not ended, so that removed texts may still be here"
+    mended = "is damaged; delete it, and run the last `purge` again"
+    assert unfinished_purge(home) == [f"{said}: {home.purging} {mended}"]
+
+
 @pytest.mark.parametrize("source", ["..", "/etc", "notes/../.."])
 def test_a_record_that_names_no_source_is_refused(settings: Settings, source: str) -> None:
     home = Home(settings.home)

@@ -16,7 +16,7 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.fact_schemas import OF_COLUMNS
-from lightrag_dagster.settings.unknown import unknown_name
+from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
 
 ValueKind = Literal["number", "date", "text", "yes/no"]
@@ -166,12 +166,7 @@ def _read(file: Path) -> Pass:
     try:
         one = Pass.model_validate({str(key): value for key, value in values.items()} | {"name": file.stem})
     except ValidationError as error:
-        first = error.errors()[0]
-        place, said = first["loc"], first["msg"].removeprefix("Value error, ")
-        name = ".".join(map(str, place))
-        what = f"{name}: {said}" if name else said
-        if first["type"] == "extra_forbidden":
-            what = unknown_name(Pass, place)
+        what, place = first_fault(error, Pass), error.errors()[0]["loc"]
         step = "" if what.endswith("?") else "; correct it and run again"
         raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}{step}") from error
     for key, names in (("types", one.types), ("relations", one.relations)):

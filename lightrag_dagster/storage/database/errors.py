@@ -31,6 +31,7 @@ _SQLITE_ERRORS = {
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: _DAMAGED,
     sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR_SHMSIZE: _FULL,  # even to read it takes a file beside it
     sqlite3.SQLITE_READONLY: _UNWRITABLE,
     sqlite3.SQLITE_CANTOPEN: _UNWRITABLE,
     sqlite3.SQLITE_PERM: _UNWRITABLE,
@@ -83,8 +84,9 @@ def postgres_url(url: str) -> sa.URL:
 def _next_step(error: BaseException, *, broken: bool) -> str:
     if isinstance(error, sqlite3.Error):
         # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; check the disk and the room on it, then run again")
+        code = getattr(error, "sqlite_errorcode", 0)
+        other = f"cannot be used: {error}; check the disk and the room on it, then run again"
+        return _SQLITE_ERRORS.get(code) or _SQLITE_ERRORS.get(code & 0xFF, other)
     state = getattr(error, "sqlstate", None) or ""
     reason = one_line(Exception(error))[:_LONGEST_MESSAGE]
     if (broken and not state) or state.startswith(("08", "28", "3D", "57")):
