@@ -41,7 +41,7 @@ def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkey
     assert (ledger.costs(["month", "source"]), ledger.entries().num_rows) == ([], 0)
     days = {"2026-10-31": 20757, "2026-11-01": 20758, "2026-11-23": 20780}
     for day in days.values():
-        monkeypatch.setattr("lightrag_dagster.spending.ledger._today", lambda day=day: day)
+        monkeypatch.setattr("lightrag_dagster.spending.ledger.today", lambda day=day: day)
         ledger.add(entry("a", "extract"))
     ledger.add(Entry("b", "embed", "letters", "e", 1, 0, 7, 0, 0, 0.25))
     months = {row["month"]: (row["calls"], row["cost_usd"]) for row in ledger.costs(["month"])}
