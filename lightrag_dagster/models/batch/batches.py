@@ -13,17 +13,7 @@ from typing import Any
 from lightrag_dagster.core.protocols import ChatResponse, Usage
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models.batch import jsonl
-from lightrag_dagster.models.batch.ledger import (
-    BATCHES,
-    COLLECTED,
-    ENDED,
-    OPEN,
-    PREPARED,
-    UNDER_WAY,
-    Batch,
-    BatchLedger,
-    waited_for,
-)
+from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import Most
@@ -81,7 +71,7 @@ class Batches:
         So a run over many sources asks about each batch once, and not again for each source.
         """
         recent = time.time() - RECENT_SECONDS
-        for batch in self.ledger.batches(UNDER_WAY, where=waited_for(source) | (BATCHES.c.reported_at < recent)):
+        for batch in self.ledger.to_poll(source, recent):
             waits = (source, purpose) in {(one.source, one.purpose) for one in batch.waiting}
             if batch.host == self.host and (waits or batch.reported_at < recent):
                 self.ledger.replace(batch, await self._provider.poll(batch))

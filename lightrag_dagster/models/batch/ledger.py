@@ -7,7 +7,7 @@ A batch is *prepared* (its request file is on disk, and it waits to be submitted
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -52,6 +52,7 @@ REQUESTS = sa.Table(
 )
 """The response keys of open batches, so that each request file is read for them once."""
 
+_ANY = sa.true()
 _KINDS = {
     kind.__name__: kind
     for kind in (errors.TransientProviderError, errors.PermanentProviderError, errors.OutputLimitError)
@@ -119,22 +120,23 @@ class BatchLedger(Database):
     def __init__(self, address: Address) -> None:
         super().__init__(address, [BATCHES, REQUESTS], synchronous="FULL")
 
-    def batches(self, *states: str, where: sa.ColumnElement[bool] | None = None) -> list[Batch]:
-        """Return the batches in some states, oldest first, or in any when no state is given; of these some."""
-        return [Batch.model_validate_json(document) for document in self._values("document", states, where)]
+    def batches(self, *states: str, where: sa.ColumnElement[bool] = _ANY) -> list[Batch]:
+        """Return the batches in some states, oldest first, or in any when no state is given; those of a condition."""
+        found = self._values(BATCHES.c.document, BATCHES.c.state.in_(states or (*OPEN, COLLECTED)) & where)
+        return [Batch.model_validate_json(document) for document in found]
 
     def names(self, *states: str) -> list[str]:
         """Return the names of the batches in some states, oldest first."""
-        return self._values("name", states)
+        return self._values(BATCHES.c.name, BATCHES.c.state.in_(states))
 
-    def _values(self, column: str, states: Sequence[str], where: sa.ColumnElement[bool] | None = None) -> list[str]:
-        statement = sa.select(BATCHES.c[column]).order_by(BATCHES.c.prepared_at, BATCHES.c.name)
-        if states:
-            statement = statement.where(BATCHES.c.state.in_(states))
-        if where is not None:
-            statement = statement.where(where)
+    def _values(self, column: sa.Column[str], where: sa.ColumnElement[bool]) -> list[str]:
+        statement = sa.select(column).where(where).order_by(BATCHES.c.prepared_at, BATCHES.c.name)
         with self.begin() as connection:
             return list(connection.execute(statement).scalars())
+
+    def to_poll(self, source: str, since: float) -> list[Batch]:
+        """Return the batches under way that a source may wait for, or of which no report came since then."""
+        return self.batches(UNDER_WAY, where=_waited_for(source) | (BATCHES.c.reported_at < since))
 
     def save(self, *batches: Batch) -> None:
         """Insert or replace batches, in one transaction; requests of collected ones are in no batch any more."""
@@ -165,14 +167,13 @@ class BatchLedger(Database):
     def record_requests(self, batch: Batch, keys: Iterable[str]) -> None:
         """Record the response keys of the requests of an open batch."""
         rows = [{"key": key, "batch": batch.name} for key in keys]
-        if rows:
-            with self.begin() as connection:
-                connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
+        with self.begin() as connection:
+            connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
 
     def batch_of(self, key: str) -> Batch | None:
         """Return the open batch that has the request with a response key; None if there is none."""
-        found = self.batches(*OPEN, where=BATCHES.c.name.in_(sa.select(REQUESTS.c.batch).where(REQUESTS.c.key == key)))
-        return found[0] if found else None
+        holding = sa.select(REQUESTS.c.batch).where(REQUESTS.c.key == key)
+        return next(iter(self.batches(*OPEN, where=BATCHES.c.name.in_(holding))), None)
 
     def wait(self, waiting: WaitingExtraction, names: Set[str]) -> None:
         """Record the open batches that an extraction waits for; none when it has all its answers.
@@ -180,7 +181,7 @@ class BatchLedger(Database):
         Collected batches that it waited for stay on record until then, since they count as attempts.
         """
         changed = []
-        for batch in self.batches(where=waited_for(waiting.source) | BATCHES.c.name.in_(names)):
+        for batch in self.batches(where=_waited_for(waiting.source) | BATCHES.c.name.in_(names)):
             others = [other for other in batch.waiting if not other.is_of(waiting)]
             attempt = names and batch.state == COLLECTED and others != batch.waiting
             now = [*others, waiting] if attempt or batch.name in names else others
@@ -196,7 +197,7 @@ class BatchLedger(Database):
 
     def waiting(self, *states: str, source: str = "") -> list[WaitingExtraction]:
         """Return the extractions, perhaps of one source, that wait for batches in some states, as `due` orders them."""
-        batches = self.batches(*states, where=waited_for(source))
+        batches = self.batches(*states, where=_waited_for(source))
         found = {one for batch in batches for one in batch.waiting if source in ("", one.source)}
         return sorted(found, key=_order)
 
@@ -207,7 +208,7 @@ class BatchLedger(Database):
         They are in the order of their sources; that of a backfill is first.
         """
         batches, idle = dict[WaitingExtraction, list[Batch]](), not self.names(UNDER_WAY)
-        for batch in self.batches(where=waited_for()):
+        for batch in self.batches(where=_waited_for()):
             for waiting in batch.waiting:
                 batches.setdefault(waiting, []).append(batch)
         due = dict[WaitingExtraction, list[str]]()
@@ -219,7 +220,7 @@ class BatchLedger(Database):
 
     def failures(self, waiting: WaitingExtraction) -> dict[str, errors.ProviderError]:
         """Return the failures of an extraction's requests that are not submitted again, by key."""
-        collected = self.batches(COLLECTED, where=waited_for(waiting.source))
+        collected = self.batches(COLLECTED, where=_waited_for(waiting.source))
         batches = [batch for batch in collected if any(map(waiting.is_of, batch.waiting))]
         attempts = Counter(key for batch in batches for key in batch.unanswered)
         last = {key: failure for batch in batches for key, failure in batch.unanswered.items()}
@@ -230,7 +231,7 @@ class BatchLedger(Database):
         }
 
 
-def waited_for(source: str = "") -> sa.ColumnElement[bool]:
+def _waited_for(source: str = "") -> sa.ColumnElement[bool]:
     """Return the condition of the batches for which something waits, of one source if given; others may fulfil it."""
     named = BATCHES.c.waiting.contains(json.dumps(source), autoescape=True) if source else BATCHES.c.waiting != "[]"
     return named | BATCHES.c.waiting.is_(None)

@@ -76,10 +76,9 @@ class BatchedChatModel:
             ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
+        self._batches.ledger.wait(self._waiting, self.awaited)  # for none, so that the next run has its own money
         if self._refused and not self.awaited:
-            self._batches.ledger.wait(self._waiting, self.awaited)  # so that the next run tries it, with its own money
             raise self._refused
-        self._batches.ledger.wait(self._waiting, self.awaited)
         await self._batches.submit()
 
     def _await(self, batch: Batch) -> None:
