@@ -44,15 +44,13 @@ class Reservation:
         if self._budget.billed is None or self._is_open:
             return
         (ledger, account), wait = self._budget.billed, _SHORTEST_WAIT
-        while True:
-            self.name = self._budget.name(day := today())
-            exceeded = ledger.reserve(self.name, account, self._worst, LEASE_SECONDS, day)
-            if exceeded is None:
-                break
+        self.name = self._budget.name(day := today())
+        while exceeded := ledger.reserve(self.name, account, self._worst, LEASE_SECONDS, day):
             if not exceeded.under_way:
                 raise exceeded.exceeded(self._worst)
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+            self.name = self._budget.name(day := today())
         self._is_open = True
 
     def settle(self, cost: float) -> None:

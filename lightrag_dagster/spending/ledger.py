@@ -135,7 +135,7 @@ class Ledger:
         """Set money aside, or return the limit of the account that it would exceed.
 
         Args:
-            name: What it is added to: of an opened model and day, or a batch.
+            name: Name of the money that it is added to: that of an opened model and day, or of a batch.
             account: The account that is billed, with its limits.
             usd: US dollars.
             lease: Time that others wait for the end of the call, unless it is renewed; 0 for a batch. Seconds.

@@ -92,10 +92,8 @@ KEPT = (RESERVED, RECEIPTS, LEDGER)
 @cache
 def spent_of(limited: tuple[str, ...]) -> sa.Select[Any]:
     """Return the statement that sums the money spent or set aside, for one `run`, `day`, `source` or `month` each."""
-    statement: sa.Select[Any] = sa.select()
-    for of in limited:
-        statement = statement.add_columns((_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of))
-    return statement
+    totals: list[Any] = [(_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of) for of in limited]
+    return sa.select(*totals)
 
 
 def _total(amount: str, table: sa.Table, of: str) -> sa.ScalarSelect[float]:
@@ -123,8 +121,8 @@ def set_aside(database: Database) -> Any:
         under_way=sa.bindparam("calls"), alive_until=now(database) + sa.bindparam("lease", type_=sa.Double)
     )
     more = {column: RESERVED.c[column] + statement.excluded[column] for column in ("usd", "under_way")}
-    newer = {"alive_until": statement.excluded.alive_until}
-    return statement.on_conflict_do_update(index_elements=["name"], set_=more | newer)
+    more["alive_until"] = statement.excluded.alive_until
+    return statement.on_conflict_do_update(index_elements=["name"], set_=more)
 
 
 def now(database: Database) -> sa.ColumnElement[float]:

@@ -167,8 +167,9 @@ class BatchLedger(Database):
     def record_requests(self, batch: Batch, keys: Iterable[str]) -> None:
         """Record the response keys of the requests of an open batch."""
         rows = [{"key": key, "batch": batch.name} for key in keys]
-        with self.begin() as connection:
-            connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
+        if rows:
+            with self.begin() as connection:
+                connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
 
     def batch_of(self, key: str) -> Batch | None:
         """Return the open batch that has the request with a response key; None if there is none."""
@@ -260,8 +261,8 @@ def sources_that_wait(settings: LLMSettings, home: Home, source: str = "") -> di
 
 def awaits_retries(home: Home, source: str, purpose: str, *, backfill: bool) -> bool:
     """Say whether an extraction of a source waits for answers about what had failed for good; raises StoreError."""
-    wanted = WaitingExtraction(source, backfill, "", purpose, True)
-    return wanted in {one._replace(run="") for one in _waiting(home, source=source)}
+    wanted = backfill, purpose, True
+    return wanted in {(one.backfill, one.purpose, one.retries) for one in _waiting(home, source=source)}
 
 
 def end_waits(home: Home, source: str, purposes: Set[str], *, backfill: bool) -> None:
