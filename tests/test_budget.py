@@ -29,7 +29,7 @@ CODE = {
     "exports": 372,  # OKF; views in one order
     "imports": 869,  # two bases in one source; files by ids; three imports, where 500 were asked
     "indexes": 2299,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
-    "models": 2455,  # batches polled once; ledger by purpose, what may pass; columns; bills of answers that tell no tokens
+    "models": 2455,  # batches polled once; ledger by purpose, what may pass; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
     "orchestration": 1010,  # scopes; namespaces of any folder, with one home; runs that hang; unfinished purges
