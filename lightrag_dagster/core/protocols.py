@@ -218,6 +218,10 @@ class Usage:
         """Return the counts of two steps together."""
         return Usage(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        """Return the counts without those of a part."""
+        return Usage(**{name: value - getattr(other, name) for name, value in vars(self).items()})
+
 
 class CountingEmbedder(Embedder, Protocol):
     """An embedder that counts its calls."""

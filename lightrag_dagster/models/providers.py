@@ -97,14 +97,15 @@ def warn_if_unbounded(settings: LLMSettings | EmbeddingSettings, account: Accoun
 def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
     """Give a model its budget for the block, and enter its `usage` in the ledger at the end, if there is an account.
 
-    Nothing is written before the first call that costs something.
+    It is an entry a day. Nothing is written before the first call that costs something.
     """
-    budget = Budget((ledger, account) if account else None)
+    budget = Budget((ledger, account) if account else None, usage)
     try:
         yield budget
     finally:
         if account:
-            ledger.add(account.entry(purpose, identity, usage), reserved=budget.name)
+            for name, used in budget.used().items():
+                ledger.add(account.entry(purpose, identity, used), reserved=name)
 
 
 @asynccontextmanager

@@ -115,7 +115,8 @@ class SourceIngestion:
             if llm.provider != "offline" and home.may_have_batches:
                 from lightrag_dagster.models.batch.waiting import collect_batches
 
-                run_sync(collect_batches(llm, home))  # also of cancelled ones, since they are paid for
+                # Also of cancelled ones, since they are paid for.
+                run_sync(collect_batches(llm, home, self.source, account.purpose))
                 refuse_while_awaited(home, self.source, account.purpose)
             model = partial(open_chat_model, llm, home, "extract", account)
         return extract_source(self.source, self.tables, recipes, model, reading)

@@ -321,7 +321,7 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     """
     if tables.candidate and isinstance(source.origin, Incremental | Web) and not tables.has_candidate(source.name):
         return "raw_documents, a backfill reads all of it"
-    if tables.candidate in sources_that_wait(recipes.settings.llm, tables.home).get(source.name, ()):
+    if tables.candidate in sources_that_wait(recipes.settings.llm, tables.home, source.name).get(source.name, ()):
         return "extractions, answers are awaited"
     return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 

@@ -1,5 +1,6 @@
 """The account that model calls are billed to, and its limits."""
 
+import time
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -13,6 +14,11 @@ _NEXT_STEP = {
     "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
     "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",
 }
+
+
+def today() -> int:
+    """Return the day, UTC. Days since 1970."""
+    return int(time.time() // 86_400)
 
 
 def of_scope(scope: str) -> str:

@@ -1,13 +1,15 @@
 """Hard limits of spending."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.account import Account, today
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
@@ -23,12 +25,14 @@ class Reservation:
     """Money set aside for the attempts of one call, one after another; the last notes its real `cost`. US dollars.
 
     Only `renew` sets it aside, when an attempt can begin: a call that waits for its turn keeps no money from others.
+    It counts for the day (UTC) of that, and its `name` is that of the money of this day.
     """
 
     cost: float = 0.0
+    name: str = ""
 
-    def __init__(self, name: str = "", worst: float = 0.0, billed: "tuple[Ledger, Account] | None" = None) -> None:
-        self._name, self._worst, self._billed, self._is_open = name, worst, billed, False
+    def __init__(self, budget: "Budget", worst: float = 0.0) -> None:
+        self._budget, self._worst, self._is_open = budget, worst, False
 
     async def renew(self) -> None:
         """Set the worst case of the next attempt aside, unless it is.
@@ -37,21 +41,24 @@ class Reservation:
             BudgetExceededError: it does not fit into the rest.
             StoreError: the ledger cannot be asked.
         """
-        if self._billed is None or self._is_open:
+        if self._budget.billed is None or self._is_open:
             return
-        (ledger, account), wait = self._billed, _SHORTEST_WAIT
-        while exceeded := ledger.reserve(self._name, account, self._worst, LEASE_SECONDS):
+        (ledger, account), wait = self._budget.billed, _SHORTEST_WAIT
+        self.name = self._budget.name(day := today())
+        while exceeded := ledger.reserve(self.name, account, self._worst, LEASE_SECONDS, day):
             if not exceeded.under_way:
                 raise exceeded.exceeded(self._worst)
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+            self.name = self._budget.name(day := today())
         self._is_open = True
 
     def settle(self, cost: float) -> None:
         """Keep the cost of an attempt that has ended, of what was set aside for it; all of it if nothing was."""
-        if self._billed is not None and (self._is_open or cost):
+        if self._budget.billed is not None and (self._is_open or cost):
             ended, self._is_open = int(self._is_open), False
-            self._billed[0].settle(self._name, self._worst * ended - cost, ended)
+            self._budget.count(self.name)
+            self._budget.billed[0].settle(self.name, self._worst * ended - cost, ended)
 
 
 class Budget:
@@ -65,38 +72,54 @@ class Budget:
     have cost.
     """
 
-    name = ""
-    """Name of what was set aside, from the first call on."""
+    def __init__(self, billed: "tuple[Ledger, Account] | None" = None, usage: Usage | None = None) -> None:
+        """Set money aside in a ledger, within the limits that an account has; without them, nothing is counted.
 
-    def __init__(self, billed: "tuple[Ledger, Account] | None" = None) -> None:
-        """Set money aside in a ledger, within the limits that an account has; without them, nothing is counted."""
-        self._billed = billed
+        `usage` counts the model's calls.
+        """
+        self.billed = billed
+        self._id = uuid4().hex
+        self._usage, self._counted = usage or Usage(), Usage()
+        self._used: dict[str, Usage] = {}
+
+    def name(self, day: int) -> str:
+        """Return the name of the money that is set aside for calls on a day; days since 1970."""
+        return f"{self._id} {day}"
+
+    def count(self, name: str) -> None:
+        """Count what was used since the last time as used by the calls for which money was set aside by that name."""
+        self._used[name] = self._used.get(name, Usage()) + (self._usage - self._counted)
+        self._counted = replace(self._usage)
+
+    def used(self) -> Mapping[str, Usage]:
+        """Return what was used, by the name of the money that was set aside for it, and so by day."""
+        self.count(next(reversed(self._used), ""))
+        return self._used
 
     @contextmanager
     def reservation(self, worst: float) -> Iterator[Reservation]:
         """Give the call of the block a reservation, each of whose attempts may cost `worst` US dollars."""
-        if self._billed is None or not worst:
-            yield Reservation()
+        if self.billed is None or not worst:
+            yield Reservation(Budget())
             return
-        self.name = self.name or uuid4().hex
-        reservation = Reservation(self.name, worst, self._billed)
+        reservation = Reservation(self, worst)
         try:
-            with _renewing(self._billed[0], self.name):
+            with _renewing(self.billed[0], reservation):
                 yield reservation
         finally:
             reservation.settle(reservation.cost)
 
 
 @contextmanager
-def _renewing(ledger: "Ledger", name: str) -> Iterator[None]:
-    """Renew the lease of an opened model during the block."""
+def _renewing(ledger: "Ledger", reservation: Reservation) -> Iterator[None]:
+    """Renew the lease of what is set aside during the block."""
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle | None = None
 
     def renew() -> None:
         nonlocal timer
         with suppress(StoreError):  # at worst, another process stops waiting
-            ledger.renew(name, LEASE_SECONDS)
+            ledger.renew(reservation.name, LEASE_SECONDS)
         timer = loop.call_later(_RENEW_SECONDS, renew)
 
     timer = loop.call_later(_RENEW_SECONDS, renew)

@@ -5,7 +5,7 @@ import pyarrow as pa
 from lightrag_dagster.schemas import column, table
 
 ENTRIES = table(
-    column("date", pa.date32(), "Day of the entry, UTC."),
+    column("date", pa.date32(), "Day of the calls, UTC; of a batch that on which it was prepared."),
     column("run", pa.string(), "The command, or the run of Dagster, that pays."),
     column("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
     column(
@@ -22,7 +22,7 @@ ENTRIES = table(
     column("cost_usd", pa.float64(), "What they cost. US dollars."),
     column("cache_write_tokens", pa.int64(), "What of the input the provider wrote to its cache. Tokens."),
 )
-"""One row a step's calls for a purpose, in the order in which they were added."""
+"""One row a step's calls for a purpose on a day, in the order in which they were added."""
 
 COSTS = table(column("month", pa.string(), "Month of the entries, UTC, such as 2026-11."), *list(ENTRIES)[2:])
 """One row a month, source, purpose and model."""

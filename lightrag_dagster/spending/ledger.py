@@ -5,7 +5,7 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 
 import threading
 import weakref
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
+from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit, today
 from lightrag_dagster.spending.tables import (
     ALL,
     BATCH,
@@ -32,7 +32,6 @@ from lightrag_dagster.spending.tables import (
 )
 from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.engine import Database
-from lightrag_dagster.storage.database.keyed_store import today
 from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:
@@ -60,12 +59,12 @@ class Ledger:
     def add(self, entry: Entry, receipt: str | None = None, reserved: str = "") -> None:
         """Append an entry, unless it counts no call or the same receipt was entered before.
 
-        Its day is that on which money was last set aside for a call, which may be long before a service closes a model.
+        Its day is that on which money was set aside for the calls: long before, where a service keeps a model open.
 
         Args:
             entry: A step's calls.
             receipt: Unique name of the entry; a second entry with it is left out.
-            reserved: The opened model or batch of these calls, which are all; its reservation ends.
+            reserved: Name of what was set aside for these calls, which are all; that ends.
         """
         if not (entry.calls or entry.stored or reserved):
             return
@@ -75,8 +74,8 @@ class Ledger:
                 statement = database.insert(RECEIPTS).on_conflict_do_nothing()
                 new = bool(connection.execute(statement, {"receipt": receipt}, execution_options=_COUNTED).rowcount)
             if new and (entry.calls or entry.stored):
-                of_calls = (RESERVED.c.name == reserved) & (RESERVED.c.alive_until > 0)
-                day = sa.func.coalesce(sa.select(RESERVED.c.day).where(of_calls).scalar_subquery(), today())
+                of_calls = sa.select(RESERVED.c.day).where(RESERVED.c.name == reserved)
+                day = sa.func.coalesce(of_calls.scalar_subquery(), today())
                 connection.execute(sa.insert(LEDGER).values(asdict(entry) | {"day": day}))
             if reserved:
                 connection.execute(sa.delete(RESERVED).where(RESERVED.c.name == reserved))
@@ -92,7 +91,7 @@ class Ledger:
     def limits(self, account: Account) -> list[Limit]:
         """Return the limits of an account, with the amount spent or set aside of each."""
         with self._reading() as connection:
-            return _limits(connection, account)
+            return _limits(connection, account, _bounded(account))
 
     def by_purpose(self) -> dict[str, Entry]:
         """Return the totals of each purpose, over all runs, sources and models."""
@@ -130,36 +129,40 @@ class Ledger:
                 batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
 
-    def reserve(self, name: str, account: Account, usd: float, lease: float = 0.0) -> Limit | None:
+    def reserve(
+        self, name: str, account: Account, usd: float, lease: float = 0.0, day: int | None = None
+    ) -> Limit | None:
         """Set money aside, or return the limit of the account that it would exceed.
 
         Args:
-            name: Opened model or batch that it is added to.
+            name: Name of the money that it is added to: that of an opened model and day, or of a batch.
             account: The account that is billed, with its limits.
             usd: US dollars.
             lease: Time that others wait for the end of the call, unless it is renewed; 0 for a batch. Seconds.
+            day: The day for which it counts, UTC; today unless given. Days since 1970.
         """
-        row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease or BATCH} | _billed(account)
+        bounded = _bounded(account, day)
+        row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease or BATCH}
         with self._begin() as (database, connection):
             if database.on_postgres and account.limits:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_RESERVING)))
             # The write comes first, so that SQLite lets no other process write until the limits are compared.
-            connection.execute(self._set_aside, row)
-            for limit in _limits(connection, account):
+            connection.execute(self._set_aside, row | {of: bounded[of] for of in ("run", "source", "day")})
+            for limit in _limits(connection, account, bounded):
                 if limit.spent > limit.usd + _ROUNDING:
-                    others = connection.execute(under_way(database, limit.of), _bounded(account)).scalar_one() > 1
+                    others = connection.execute(under_way(database, limit.of), bounded).scalar_one() > 1
                     connection.rollback()
                     return limit._replace(spent=limit.spent - usd, under_way=others)
         return None
 
     def renew(self, name: str, lease: float) -> None:
-        """Renew the lease of the running calls of an opened model, in seconds."""
+        """Renew the lease of the running calls for which money is set aside under a name, in seconds."""
         with self._begin() as (database, connection):
             alive = {"alive_until": now(database) + lease}
             connection.execute(sa.update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
     def settle(self, name: str, usd: float, ended: int = 1) -> None:
-        """Reduce the money set aside for an opened model by that of an ended call, or of none."""
+        """Reduce the money set aside under a name by that of an ended call, or of none."""
         with self._begin() as (_, connection):
             connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
 
@@ -238,24 +241,20 @@ def open_ledger(address: Address) -> Database:
     return Database(address, [*KEPT, RATE_LIMITS])
 
 
-def _limits(connection: sa.Connection, account: Account) -> list[Limit]:
+def _limits(connection: sa.Connection, account: Account, bounded: Mapping[str, object]) -> list[Limit]:
     """Return the limits of an account, that of the run first."""
     limits = account.limits
     if not limits:
         return []
-    spent = connection.execute(spent_of(tuple(limits)), _bounded(account)).one()
+    spent = connection.execute(spent_of(tuple(limits)), bounded).one()
     return [Limit(of, usd, float(spent._mapping[of])) for of, usd in limits.items()]
 
 
-def _billed(account: Account) -> dict[str, object]:
-    """Return the values of an account, by the names of columns."""
-    return {"run": account.run, "day": today(), "source": account.source}
-
-
-def _bounded(account: Account) -> dict[str, object]:
-    """Return the values of an account by which limits choose rows; `month` is the first day of this one."""
-    day = today()
-    return _billed(account) | {"month": day + 1 - (_EPOCH + timedelta(days=day)).day}
+def _bounded(account: Account, day: int | None = None) -> dict[str, object]:
+    """Return the values of an account by which limits choose rows; `month` is the first day of that of the day."""
+    day = today() if day is None else day
+    month = day + 1 - (_EPOCH + timedelta(days=day)).day
+    return {"run": account.run, "source": account.source, "day": day, "month": month}
 
 
 def _month(connection: sa.Connection) -> sa.Label[str]:

@@ -27,7 +27,7 @@ LEDGER = sa.Table(
     sa.Index("ledger_source", "source"),
     sa.Index("ledger_day", "day"),
 )
-"""Entries. `day` is the day of the entry, in days since 1970, UTC."""
+"""Entries. `day` is that on which the money was set aside, in days since 1970, UTC."""
 
 RECEIPTS = sa.Table("receipts", _METADATA, sa.Column("receipt", sa.Text, primary_key=True))
 """Receipts of entries that must not be made twice."""
@@ -43,7 +43,7 @@ RESERVED = sa.Table(
     sa.Column("under_way", sa.BigInteger, nullable=False),
     sa.Column("alive_until", sa.Double, nullable=False),
 )
-"""Money set aside, by opened model or batch: the worst cost of running calls, and the cost of ended ones without entry.
+"""Money set aside, by opened model and day, or batch: the worst cost of running calls, and that of ended ones.
 
 `under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970.
 """
@@ -88,10 +88,8 @@ KEPT = (RESERVED, RECEIPTS, LEDGER)
 @cache
 def spent_of(limited: tuple[str, ...]) -> sa.Select[Any]:
     """Return the statement that sums the money spent or set aside, for one `run`, `day`, `source` or `month` each."""
-    statement: sa.Select[Any] = sa.select()
-    for of in limited:
-        statement = statement.add_columns((_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of))
-    return statement
+    totals: list[Any] = [(_total("cost_usd", LEDGER, of) + _total("usd", RESERVED, of)).label(of) for of in limited]
+    return sa.select(*totals)
 
 
 def _total(amount: str, table: sa.Table, of: str) -> sa.ScalarSelect[float]:
@@ -100,17 +98,11 @@ def _total(amount: str, table: sa.Table, of: str) -> sa.ScalarSelect[float]:
 
 
 def _billed_to(table: sa.Table, of: str) -> sa.ColumnElement[bool]:
-    """Return the condition of rows that count for a limit; that of a `month` is of one source, from its first day.
-
-    A batch counts for each day until its answers are entered, since they are entered then.
-    """
+    """Return the condition of rows that count for a limit; that of a `month` is of one source, from its first day."""
     if of in ("run", "source"):
         return table.c[of] == sa.bindparam(of, type_=table.c[of].type)
     since = sa.bindparam(of, type_=table.c.day.type)
-    when = table.c.day >= since if of == "month" else table.c.day == since
-    if table is RESERVED:
-        when |= RESERVED.c.alive_until < 0
-    return _billed_to(table, "source") & when if of == "month" else when
+    return _billed_to(table, "source") & (table.c.day >= since) if of == "month" else table.c.day == since
 
 
 def under_way(database: Database, of: str) -> sa.Select[Any]:
@@ -125,8 +117,8 @@ def set_aside(database: Database) -> Any:
         under_way=sa.bindparam("calls"), alive_until=now(database) + sa.bindparam("lease", type_=sa.Double)
     )
     more = {column: RESERVED.c[column] + statement.excluded[column] for column in ("usd", "under_way")}
-    newer = {column: statement.excluded[column] for column in ("day", "alive_until")}
-    return statement.on_conflict_do_update(index_elements=["name"], set_=more | newer)
+    more["alive_until"] = statement.excluded.alive_until
+    return statement.on_conflict_do_update(index_elements=["name"], set_=more)
 
 
 def now(database: Database) -> sa.ColumnElement[float]:

@@ -6,6 +6,8 @@ import time
 import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -135,6 +137,27 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
     assert len(loopback.requests) == 1
     assert ledger.spent("2") > 0
     assert ledger.limits(Account("3", max_cost_per_day_usd=1.0))[0].spent == pytest.approx(ledger.spent("2"))
+
+
+def test_a_model_that_is_open_over_midnight_has_an_entry_a_day(
+    any_home: Home, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = lambda body: "Hello"
+    priced = LLM.model_copy(update={"prices": {LLM.model: PriceSettings(input=1.0, output=1.0)}})
+    limited = Account("1", max_cost_per_day_usd=1.5 * priced.max_output_tokens / 1e6)
+    now = time.time()
+
+    async def ask() -> None:
+        async with open_chat_model(priced, any_home, "answer", limited) as model:
+            for day in range(2):
+                monkeypatch.setattr(time, "time", lambda day=day: now + day * 86_400)
+                await model.complete(replace(REQUEST, attempt=day))
+
+    asyncio.run(ask())
+    rows = Ledger(any_home.ledger).entries().to_pylist()
+    assert [row["calls"] for row in rows] == [1, 1]
+    assert rows[1]["date"] - rows[0]["date"] == timedelta(days=1)
+    assert Ledger(any_home.ledger).limits(limited)[0].spent == pytest.approx(rows[1]["cost_usd"])
 
 
 EMPTY = Answer("", "length", usage={"prompt_tokens": 1_000, "completion_tokens": 50})

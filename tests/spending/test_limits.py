@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.protocols import ChatResponse, Usage
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.spending.account import Account, Limit
 from lightrag_dagster.spending.budget import Budget
@@ -25,17 +25,16 @@ def account(run: str, source: str = "river") -> Account:
     return Account(run, source, max_cost_per_day_usd=2.0, max_cost_per_source_month_usd=1.0)
 
 
-async def _spend(budget: Budget, worst: float, cost: float) -> None:
+async def _spend(budget: Budget, worst: float, cost: float) -> str:
     with budget.reservation(worst) as reservation:
         await reservation.renew()
         reservation.cost = cost
+        return reservation.name
 
 
 def spend(account: Account, ledger: Ledger, worst: float, cost: float | None = None) -> str:
     """Make a call that may cost `worst` and costs that, or `cost`; return what it has set aside money as."""
-    budget = Budget((ledger, account))
-    asyncio.run(_spend(budget, worst, worst if cost is None else cost))
-    return budget.name
+    return asyncio.run(_spend(Budget((ledger, account)), worst, worst if cost is None else cost))
 
 
 def enter(account: Account, ledger: Ledger, cost: float, *names: str) -> None:
@@ -98,7 +97,7 @@ def test_the_limit_of_a_month_is_of_one_source_and_ends_with_the_month(
         spend(one("3"), ledger, 0.75)
 
 
-def test_a_step_counts_on_the_day_of_its_last_call(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_counts_on_its_day_however_late_it_is_entered(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service keeps a model open until someone asks on a later day, whose limit that must not use up."""
     now = [1000.0 * DAY]
     monkeypatch.setattr(time, "time", lambda: now[0])
@@ -108,10 +107,45 @@ def test_a_step_counts_on_the_day_of_its_last_call(address: Address, monkeypatch
     enter(caller, ledger, 0.9, name)
     assert [limit.spent for limit in ledger.limits(caller)] == [0.0, 0.0]
     assert ledger.entries()["date"].to_pylist() == [date(1972, 9, 27)]
-    ledger.reserve("batch", caller, 0.5)
-    now[0] += DAY
-    enter(caller, ledger, 0.5, "batch")
-    assert [limit.spent for limit in ledger.limits(caller)] == [0.5, 0.5]
+
+
+def test_what_a_step_spent_before_midnight_uses_up_nothing_of_the_day_after(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0 * DAY - 3600]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    ledger, one, usage = Ledger(address), account("1"), Usage()
+    budget = Budget((ledger, one), usage)
+
+    def ask(cost: float, *, ends: float = 0.0) -> None:
+        async def call() -> None:
+            with budget.reservation(cost) as reservation:
+                await reservation.renew()
+                now[0] += ends
+                usage.add(ChatResponse("", input_tokens=1, cost_usd=cost), stored=False)
+                reservation.cost = cost
+
+        asyncio.run(call())
+
+    def spent() -> list[float]:
+        return [limit.spent for limit in ledger.limits(one)]
+
+    ask(0.5)
+    ask(0.4, ends=3601)  # over midnight
+    assert spent() == [0.0, pytest.approx(0.9)]  # of the day, and of the month
+    ask(0.1)
+    usage.stored += 1
+    with pytest.raises(BudgetExceededError, match=r"a source and month is used up: \$1 was spent"):
+        ask(0.05)
+    assert spent() == [pytest.approx(0.1), pytest.approx(1.0)]
+    for name, used in budget.used().items():
+        ledger.add(one.entry("extract", "m", used), reserved=name)
+    assert spent() == [pytest.approx(0.1), pytest.approx(1.0)]
+    rows = ledger.entries().select(["date", "calls", "stored", "input_tokens", "cost_usd"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        (date(1972, 9, 26), 2, 0, 2, pytest.approx(0.9)),
+        (date(1972, 9, 27), 1, 1, 1, pytest.approx(0.1)),
+    ]
 
 
 def test_a_refused_call_sets_nothing_aside_and_a_failed_one_costs_nothing(address: Address) -> None:
@@ -202,17 +236,19 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
     assert ledger.limits(one)[1].spent == pytest.approx(0.1)
 
 
-def test_a_batch_counts_for_the_day_and_the_month_in_which_its_answers_will_be_entered(
+def test_a_batch_counts_for_the_day_and_the_month_in_which_it_was_prepared(
     address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [datetime(2026, 1, 31, 23, tzinfo=UTC).timestamp()]
     monkeypatch.setattr(time, "time", lambda: now[0])
     ledger, one = Ledger(address), account("1")
     ledger.reserve("batch", one, 0.75)
-    ledger.reserve("call", one, 0.125, 60.0)
-    now[0] += 2 * 3600
-    assert [limit.spent for limit in ledger.limits(account("2"))] == [0.75, 0.75]
     assert [limit.spent for limit in ledger.limits(account("2", "office"))] == [0.75, 0.0]
+    now[0] += 2 * 3600
+    assert [limit.spent for limit in ledger.limits(account("2"))] == [0.0, 0.0]
+    enter(one, ledger, 0.5, "batch")
+    assert [limit.spent for limit in ledger.limits(account("2"))] == [0.0, 0.0]
+    assert [(row["month"], row["cost_usd"]) for row in ledger.costs(["month"])] == [("2026-01", 0.5)]
 
 
 def test_a_batch_is_no_call_whose_end_is_waited_for(address: Address) -> None:

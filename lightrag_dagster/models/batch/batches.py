@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -26,6 +27,9 @@ from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import using_batches
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
+
+RECENT_SECONDS = 300.0
+"""Age of a report of the provider about a batch that is as good as another, for those who do not wait for the batch."""
 
 _ROWS = 1000
 _log = logging.getLogger(__name__)
@@ -51,14 +55,26 @@ class Batches:
         """Return the batches in some states at the host of the settings, oldest first."""
         return [batch for batch in self.ledger.batches(*states) if batch.host == self.host]
 
-    def keys(self, batch: Batch) -> Iterator[str]:
-        """Yield the response keys of an open batch; raises StoreError when its request file is gone."""
-        return jsonl.request_keys(self._request_file(batch))
+    def record_requests(self) -> None:
+        """Record the requests of new batches; raises StoreError when the request file of one is gone."""
+        for batch in self.ledger.unread():
+            self.ledger.record_requests(batch, jsonl.request_keys(self._request_file(batch)))
 
     async def poll(self) -> None:
         """Ask the provider for the state of each submitted batch."""
         for batch in self.at_this_host(UNDER_WAY):
             self.ledger.replace(batch, await self._provider.poll(batch))
+
+    async def poll_for(self, source: str, purpose: str) -> None:
+        """Ask for the state of the batches that a source waits for, for a purpose, and of those long not asked about.
+
+        So a run over many sources asks about each batch once, and not again for each source.
+        """
+        recent = time.time() - RECENT_SECONDS
+        for batch in self.ledger.to_poll(source, recent):
+            waits = (source, purpose) in {(one.source, one.purpose) for one in batch.waiting}
+            if batch.host == self.host and (waits or batch.reported_at < recent):
+                self.ledger.replace(batch, await self._provider.poll(batch))
 
     async def collect(self) -> None:
         """Store the answers of each batch that has ended, and settle the requests it left unanswered.
@@ -79,22 +95,26 @@ class Batches:
         Raises:
             ProviderAccessError: the queue is full, and no batch of this home is in it.
         """
-        quota = self.settings.enqueued_tokens
-        for batch in self.at_this_host(PREPARED):
+        quota, busy = self.settings.enqueued_tokens, Counter[str]()
+        for other in self.at_this_host(UNDER_WAY):
+            busy[other.model] += other.tokens
+        prepared = self.at_this_host(PREPARED)
+        refused = any(batch.problem for batch in prepared)
+        last_end = max((other.ended_at or 0.0 for other in self.at_this_host() if refused), default=0.0)
+        for batch in prepared:
             if not batch.waiting:
                 told = "batch %s of %d requests to model %s is given up, since no extraction waits for its answers"
                 _log.warning(told, batch.name, batch.requests, batch.model)
                 await self.cancel(batch)
                 continue
-            under_way = self.at_this_host(UNDER_WAY)
-            busy = sum(other.tokens for other in under_way if other.model == batch.model)
-            if quota is not None and busy and busy + batch.tokens > quota:
+            if quota is not None and busy[batch.model] and busy[batch.model] + batch.tokens > quota:
                 continue
-            since = batch.submitted_at or 0.0
-            if batch.problem is None or any((other.ended_at or 0.0) > since for other in self.at_this_host()):
+            if batch.problem is None or last_end > (batch.submitted_at or 0.0):
                 batch = await self._submit(batch)
+            if batch.state == UNDER_WAY:
+                busy[batch.model] += batch.tokens
             if batch.problem == QUEUE_FULL:
-                if under_way:
+                if busy:
                     return
                 self.ledger.save(batch.model_copy(update={"problem": None}))
                 raise ProviderAccessError(
@@ -115,7 +135,7 @@ class Batches:
         known = here and batch.batch_id is not None and await self._provider.cancel(batch.batch_id)
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
-            values = {"state": UNDER_WAY, "status": "cancelling"}
+            values = {"state": UNDER_WAY, "status": "cancelling", "reported_at": 0.0}
         if not here and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
             self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
             values["cost_usd"] = batch.worst_usd
@@ -125,7 +145,7 @@ class Batches:
 
     def remove_files(self) -> None:
         """Remove the files of collected batches, and what a killed process left: unfinished files, money set aside."""
-        names = {batch.name for batch in self.ledger.batches(*OPEN)}
+        names = set(self.ledger.names(*OPEN))
         Ledger(self.home.ledger).release_other_batches(names)
         for path in self.home.batch_files.glob("*"):
             if path.stem not in names:

@@ -7,7 +7,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage, ro
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch.batches import Batches, open_batches
 from lightrag_dagster.models.batch.jsonl import request_line
-from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
+from lightrag_dagster.models.batch.ledger import Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_chat import marked_by_batch, request_body
@@ -30,14 +30,14 @@ class BatchedChatModel:
     """
 
     def __init__(self, batches: Batches, account: Account, *, backfill: bool, retries: bool) -> None:
-        opened = batches.ledger.batches(*OPEN)
+        batches.record_requests()
         self.identity = openai_chat_identity(batches.settings)
         self.usage = Usage()
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
         self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose, retries)
-        self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
+        self._batch_of = dict[str, Batch]()
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
         self._limits = self._spending.limits(account)
@@ -56,8 +56,8 @@ class BatchedChatModel:
         if stored:
             self.usage.add(stored[key], stored=True)
             return stored[key]
-        if key in self._batch_of:
-            self._await(self._batch_of[key])
+        if batch := self._batch_of.get(key) or self._batches.ledger.batch_of(key):
+            self._await(batch)
         elif key in self._failures:
             raise self._failures[key]
         else:
@@ -76,10 +76,9 @@ class BatchedChatModel:
             ProviderError: the provider refuses; the next run submits the prepared batches.
         """
         self._prepare()
+        self._batches.ledger.wait(self._waiting, self.awaited)  # for none, so that the next run has its own money
         if self._refused and not self.awaited:
-            self._batches.ledger.wait(self._waiting, self.awaited)  # so that the next run tries it, with its own money
             raise self._refused
-        self._batches.ledger.wait(self._waiting, self.awaited)
         await self._batches.submit()
 
     def _await(self, batch: Batch) -> None:
@@ -167,7 +166,7 @@ async def open_batched_chat_model(
     """
     warn_if_unbounded(settings.of("extract"), account)
     async with open_batches(settings, home) as batches:
-        await batches.poll()
+        await batches.poll_for(account.source, account.purpose)
         await batches.collect()
         batches.remove_files()
         model = BatchedChatModel(batches, account, backfill=backfill, retries=retries)

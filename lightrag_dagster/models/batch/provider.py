@@ -168,6 +168,7 @@ def _reported(batch: Batch, found: SDKBatch) -> Batch:
         "state": ENDED if status in _FINAL else UNDER_WAY,
         "ended_at": time.time() if status in _FINAL else None,
         "batch_id": _text(found.id),
+        "reported_at": time.time(),
         "status": status,
         "finished": max(0, min(int(counts.completed) + int(counts.failed), batch.requests)) if counts else 0,
         "answered": max(0, min(int(counts.completed), batch.requests)) if counts else None,

@@ -33,10 +33,13 @@ async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtract
         return batches.ledger.due()
 
 
-async def collect_batches(settings: LLMSettings, home: Home) -> None:
-    """Store the answers of the batches that have ended. Raises as `Batches` does."""
+async def collect_batches(settings: LLMSettings, home: Home, source: str, purpose: str) -> None:
+    """Store the answers of the batches that have ended, those that a source waits for at any rate.
+
+    Raises as `Batches` does.
+    """
     async with open_batches(settings, home) as batches:
-        await batches.poll()
+        await batches.poll_for(source, purpose)
         await batches.collect()
 
 

@@ -102,23 +102,33 @@ def chosen_sources(settings: Settings, names: Sequence[str], found: Mapping[str,
 
 
 def find_source(settings: Settings, name: str) -> Source:
-    """Return one source, a folder without a look at the others; raises as `chosen_sources`."""
-    folder = settings.sources / name
-    source = Source(name, _inside(folder, settings.sources))
-    plain = name not in settings.named_sources and not settings.extraction.methods and not why_misnamed(source)
-    return source if plain and _is_folder(folder) else chosen_sources(settings, [name])[0]
+    """Return one source, without a look at the others if its name is exact; raises as `chosen_sources`."""
+    found = [_exact(settings, one) for one in (name, *settings.extraction.methods)]
+    return found[0] if found[0] and all(found) else chosen_sources(settings, [name])[0]
+
+
+def _exact(settings: Settings, name: str) -> Source | None:
+    folder = _is_folder(settings.sources / name)
+    source = _source(settings, name, folder=folder) if folder or name in settings.named_sources else None
+    return source if source and not why_misnamed(source) else None
 
 
 def _all_sources(settings: Settings) -> dict[str, Source]:
-    folders = filter(_is_folder, _entries(settings))
-    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in folders}
-    for name, named in settings.named_sources.items():
-        origin, kinds = _named_origin(settings, name, named)
-        if name in found and not isinstance(found[name].origin, LinkOut):
-            reason = f"source {name!r} is both a folder in {settings.sources} and a named source; move the folder"
-            origin = Unusable(origin.name, reason)
-        found[name] = Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
-    return {name: found[name] for name in sorted(found)}
+    folders = {entry.name for entry in _entries(settings) if _is_folder(entry)}
+    names = sorted(folders | settings.named_sources.keys())
+    return {name: _source(settings, name, folder=name in folders) for name in names}
+
+
+def _source(settings: Settings, name: str, *, folder: bool) -> Source:
+    """Return the source of a name that the settings have, or a `folder`, or both."""
+    own, named = _inside(settings.sources / name, settings.sources), settings.named_sources.get(name)
+    if named is None:
+        return Source(name, own)
+    origin, kinds = _named_origin(settings, name, named)
+    if folder and not isinstance(own, LinkOut):
+        reason = f"source {name!r} is both a folder in {settings.sources} and a named source; move the folder"
+        origin = Unusable(origin.name, reason)
+    return Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
 
 
 def _named_origin(settings: Settings, name: str, named: SourceSettings) -> tuple[Origin, Kinds]:

@@ -37,7 +37,7 @@ class KeyedTable(Database):
         """Return the rows that exist, key first, and note that they were used."""
         with self.begin() as connection:
             rows = connection.execute(self._select, given(keys)).all()
-        self._note_use([row[0] for row in rows if row[-1] < today()])
+        self._note_use([row[0] for row in rows if row[-1] < _today()])
         return {row[0]: row for row in rows}
 
     def _note_use(self, keys: list[str]) -> None:
@@ -45,12 +45,12 @@ class KeyedTable(Database):
         with contextlib.suppress(StoreError):
             if keys:
                 with self.begin() as connection:
-                    connection.execute(self._use, given(keys) | {"today": today()})
+                    connection.execute(self._use, given(keys) | {"today": _today()})
 
     def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Store rows, in one transaction; they are durable when this returns."""
         # In the order of keys, so that two writers of the same rows never wait for each other in Postgres.
-        if new := sorted(({**row, "last_used": today()} for row in rows), key=itemgetter("key")):
+        if new := sorted(({**row, "last_used": _today()} for row in rows), key=itemgetter("key")):
             with self.begin() as connection:
                 connection.execute(self._insert, new)
 
@@ -79,7 +79,7 @@ class KeyedTable(Database):
 
     def count(self, *, unused_for: int = 0) -> int:
         """Return the number of rows that were not used for a number of days; of all rows by default."""
-        unused = self._table.c.last_used <= today() - unused_for
+        unused = self._table.c.last_used <= _today() - unused_for
         with self.begin() as connection:
             return connection.execute(sa.select(sa.func.count()).where(unused)).scalar_one()
 
@@ -89,7 +89,7 @@ class KeyedTable(Database):
         An SQLite file shrinks, for which the disk must have room for a copy of the rows that stay.
         """
         with self.begin() as connection:
-            unused = self._table.c.last_used <= today() - unused_for
+            unused = self._table.c.last_used <= _today() - unused_for
             removed = connection.execute(sa.delete(self._table).where(unused)).rowcount
         if removed:
             self.shrink()
@@ -104,6 +104,6 @@ def keyed_table(name: str, *columns: sa.Column[Any]) -> sa.Table:
     return sa.Table(name, sa.MetaData(), key, *columns, last_used)
 
 
-def today() -> int:
+def _today() -> int:
     """Return the day, UTC. Days since 1970."""
     return int(time.time() // 86_400)

@@ -12,6 +12,7 @@ from tenacity import wait_fixed
 
 from lightrag_dagster.errors import ProviderAccessError, StoreError
 from lightrag_dagster.models import openai_client
+from lightrag_dagster.models.batch import batches as batches_module
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import (
@@ -356,12 +357,39 @@ def test_a_process_that_died_before_it_saved_what_it_collected_pays_once(loopbac
 
 def test_sources_that_share_chunks_share_their_batch(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
-    loopback.batches.spoil = lambda batch: Fate(looks=1)
     assert asyncio.run(step(home, llm(), source="one")) is None
     assert asyncio.run(step(home, llm(), source="two")) is None
     rows = [asyncio.run(step(home, llm(), source=source)) for source in ("one", "two")]
     assert len(loopback.batches.asked()) == 10
     assert all(table is not None and table.num_rows == 10 for table in rows)
+
+
+def test_a_run_asks_about_each_open_batch_once_and_reads_its_requests_once(
+    loopback: Loopback, any_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = answer
+    loopback.batches.spoil = lambda batch: Fate(looks=100)
+    sources = [f"s{number}" for number in range(8)]
+
+    def run(*sources: str) -> tuple[list[bool], int]:
+        """Return of which sources all answers are there, and how often the provider was asked about a batch."""
+        loopback.requests.clear()
+        rows = [asyncio.run(step(any_home, llm(), source=one, contents=[one])) for one in sources]
+        asked = [one for one in loopback.requests if one.path.startswith("/v1/batches/")]
+        return [table is not None for table in rows], len(asked)
+
+    assert run(*sources) == ([False] * 8, 0)
+    assert run(*sources) == ([False] * 8, 8)
+    for path in any_home.batch_files.iterdir():
+        path.unlink()
+    assert run(*sources) == ([False] * 8, 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(batches_module, "RECENT_SECONDS", 0.0)
+        assert run(sources[0]) == ([False], 8)  # also about those of sources that are gone
+    for batch in loopback.batches.batches.values():
+        batch.fate.looks = 0
+    assert run(*sources) == ([True] * 8, 8)
+    assert len(loopback.batches.asked()) == 8
 
 
 def test_a_source_may_wait_for_an_ordinary_run_and_for_a_backfill(loopback: Loopback, home: Home) -> None:

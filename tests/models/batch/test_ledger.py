@@ -93,6 +93,34 @@ def test_a_poll_does_not_undo_what_another_process_saved_since(address: Address)
         assert [one.name for one in ledger.batches(COLLECTED)] == ["one"]
 
 
+def test_of_batches_only_those_that_are_waited_for_are_read(address: Address) -> None:
+    with BatchLedger(address) as ledger:
+        ledger.save(batch("a", ENDED), batch("old", COLLECTED, ()), batch("other", awaited=(waiting('o_"%/é'),)))
+        with ledger.begin() as connection:
+            connection.execute(update(BATCHES).where(BATCHES.c.name == "old").values(document="none"))
+        assert ledger.waiting() == [waiting('o_"%/é'), waiting()]
+        assert ledger.waiting(source='o_"%/é') == [waiting('o_"%/é')]
+        assert ledger.due() == {waiting(): ["a ended"]}
+        assert ledger.failures(waiting()) == {}
+        ledger.wait(waiting(), set())
+        assert ledger.waiting() == [waiting('o_"%/é')]
+        assert ledger.names(ENDED, COLLECTED) == ["a", "old"]
+
+
+def test_a_request_is_in_its_batch_until_that_is_collected(address: Address) -> None:
+    with BatchLedger(address) as ledger:
+        ledger.save(batch("a"), batch("b", PREPARED), batch("c", COLLECTED))
+        assert [one.name for one in ledger.unread()] == ["a", "b"]
+        ledger.record_requests(batch("a"), ["k", "l"])
+        ledger.record_requests(batch("b"), ["l", "m"])
+        assert ledger.unread() == []
+        found = [ledger.batch_of(key) for key in "klmn"]
+        assert [one and one.name for one in found] == ["a", "a", "b", None]
+        ledger.save(batch("a", COLLECTED))
+        assert ledger.batch_of("k") is None
+        assert ledger.unread() == []
+
+
 def test_a_batch_that_an_older_version_wrote_is_replaced(address: Address) -> None:
     """Its document has fewer fields than the same batch has now."""
     with BatchLedger(address) as ledger:
@@ -100,8 +128,10 @@ def test_a_batch_that_an_older_version_wrote_is_replaced(address: Address) -> No
         (old,) = ledger.batches()
         with ledger.begin() as connection:
             earlier = old.model_dump_json(exclude={"purpose", "answered"}).replace(',"",false]', "]")
-            connection.execute(update(BATCHES).values(document=earlier))
+            connection.execute(update(BATCHES).values(document=earlier, waiting=None))
         assert ledger.batches() == [old]
+        assert ledger.waiting() == ledger.waiting(source="s") == [waiting()]
+        assert ledger.waiting(source="another") == []
         ledger.replace(old, old.model_copy(update={"state": ENDED}))
         ledger.replace(old, old.model_copy(update={"state": COLLECTED}))
         assert [one.state for one in ledger.batches()] == [ENDED]

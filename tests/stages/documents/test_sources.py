@@ -12,6 +12,7 @@ from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import (
     Source,
     chosen_sources,
+    find_source,
     find_sources,
     loose_files,
     misnamed_sources,
@@ -81,6 +82,19 @@ def test_sources_with_a_method_of_their_own_are_chosen_as_others(tmp_path: Path)
     changed = settings(tmp_path / "sources").changed(extraction={"methods": {"notes": "mentions", "gone": "mentions"}})
     (Home.of(changed).root / "tables" / "raw_documents" / "gone").mkdir(parents=True)
     assert [one.name for one in chosen_sources(changed, [])] == ["notes"]
+
+
+def test_one_source_is_found_without_a_look_at_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step asks for its source, in a home that may have thousands."""
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    given = settings(tmp_path / "sources", web=SourceSettings(uri="x"))
+    changed = given.changed(extraction={"methods": {"notes": "mentions", "web": "mentions"}})
+    wanted = find_sources(changed)
+    with monkeypatch.context() as patch:
+        patch.delattr(Path, "iterdir")
+        assert [find_source(changed, name) for name in wanted] == [*wanted.values()]
+    with pytest.raises(SourceError, match="no such source: gone"):
+        find_source(given.changed(extraction={"methods": {"gone": "mentions"}}), "notes")
 
 
 def test_a_missing_folder_is_an_error_unless_only_named_sources_are_wanted(tmp_path: Path) -> None:
