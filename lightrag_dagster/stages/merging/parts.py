@@ -9,10 +9,10 @@ split       the same, and all mentions   → which entity each split name means 
 facts       the same, all readings       → facts that count, and the mentions that they add; see facts.py
 terms       the same, and all mentions   → mentions of phrases that are terms
 deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
-            documents of the chunks that name them, by part
+            documents of the chunks that name them, by part; of facts, evidence and ends, see facts.py
 group       evidence of a part         → a row an entity or relation, with its distinct descriptions; of entities also
-            their degrees, for the parts of their relations
-degrees     those of some parts        → the same, by part of relations
+            their degrees, for the parts of their relations and facts
+degrees     those of some parts        → the same, by part of relations and facts
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster import schemas
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.fact_schemas import FACTS, READINGS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, READINGS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
@@ -56,7 +56,9 @@ DEALT = {
         + [_INDEX]
     ),
     "citation": pa.schema([(name, pa.string()) for name in ("chunk_id", "doc_id", "source", "path")]),
-    "relation_degree": pa.schema([("entity_id", pa.string()), ("name", pa.string()), ("degree", pa.int64())]),
+    "fact_evidence": FACT_EVIDENCE,
+    "fact_end": pa.schema([("entity_id", pa.string()), ("fact_part", pa.int32())]),
+    "end_degree": pa.schema([("entity_id", pa.string()), ("name", pa.string()), ("degree", pa.int64())]),
 }
 SPLIT = {
     "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
@@ -271,6 +273,8 @@ def group_entities(space: Workspace, part: int) -> None:
     ends = "endpoint" if apart else "relation_evidence"
     dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", ends)}
     dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
+    if several:  # else all read all degrees
+        dealt["fact_end"] = space.dealt_to(part, "fact_end") if space.facts else []
     with space.open(dealt) as connection:
         register_written(connection, space.curation.written)
         for step in ("group_entities",) if apart else ("endpoint", "group_entities"):
@@ -283,10 +287,10 @@ def group_entities(space: Workspace, part: int) -> None:
 
 
 def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
-    """Deal the names and degrees of entities of some parts to the parts of their relations; return the call."""
+    """Deal the names and degrees of entities of some parts to those of their relations and facts; return the call."""
     call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
     with space.open({"entity_degree": degrees}) as connection:
-        deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
+        deal_out(connection, space, "FROM entity_degree", "end_degree", call)
     return call
 
 
@@ -295,12 +299,10 @@ def group_relations(space: Workspace, part: int) -> None:
     dealt = {
         "relation_evidence": space.dealt_to(part, "relation_evidence"),
         "citation": space.dealt_to(part, "relation_citation", space.path("citation")),
-        "relation_degree": space.dealt_to(part, "relation_degree", space.path("entity_degree", 0)),
+        "end_degree": space.dealt_to(part, "end_degree", space.path("entity_degree", 0)),
     }
     with space.open(dealt) as connection:
-        connection.execute(
-            "CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM relation_degree"
-        )
+        connection.execute("CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM end_degree")
         register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance(connection, "relation"), "relation_group", part)
