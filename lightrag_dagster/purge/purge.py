@@ -182,7 +182,7 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
         stored = versions_by_path(stored_documents(home, source), paths)
         held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
-        if not judge(tables, source, *bounds).whole:
+        if not judge(tables, source, bounds).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
         remove_gone_passes(home, source, names := situation.pass_names(source))
         for name in names:
