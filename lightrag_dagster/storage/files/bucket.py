@@ -108,9 +108,9 @@ class BucketFiles(Files):
         """See `Files.push`."""
         session.push(self.mirror, lock)
 
-    def take_over(self, records: Sequence[Path] | None = None) -> None:
-        """See `Files.take_over`."""
-        session.take_over(self.mirror, records)
+    def refresh(self, records: Sequence[Path] | None = None) -> None:
+        """See `Files.refresh`."""
+        session.refresh(self.mirror, records)
 
     def empty_other_caches(self) -> None:
         """See `Files.empty_other_caches`."""

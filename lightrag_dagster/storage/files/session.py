@@ -1,4 +1,4 @@
-"""The records of a home in a bucket: readers take them over, and a writer's session uploads what it wrote.
+"""The records of a home in a bucket: readers refresh them, and a writer's session uploads what it wrote.
 
 Records are the small JSON files that change: pointers, current versions, accepted versions, manifests. They lie below
 `records/` in the bucket, so that one listing shows them all; each is replaced on condition that it is still the one
@@ -39,10 +39,10 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
     """Hold a session of a writer, as `Files.session` says."""
     records = _records_of(mirror)
     with records.busy:
-        if lock is None or lock not in records.held:  # else the session that took the lock has taken them over
+        if lock is None or lock not in records.sessions:  # else the session that took the lock has refreshed them
             records.pull()
             mirror.listed.clear()
-        records.held.append(lock)
+        records.sessions.append(lock)
     try:
         try:
             yield
@@ -53,12 +53,12 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
         push(mirror, lock)
     finally:
         with records.busy:
-            records.held.remove(lock)
+            records.sessions.remove(lock)
 
 
 def is_open(mirror: Mirror) -> bool:
     """Say whether this process is in a session."""
-    return bool(_records_of(mirror).held)
+    return bool(_records_of(mirror).sessions)
 
 
 def push(mirror: Mirror, lock: Lock | None) -> None:
@@ -66,26 +66,26 @@ def push(mirror: Mirror, lock: Lock | None) -> None:
     records = _records_of(mirror)
     with records.busy:
         # Outside a session there may be what a killed process left, which must not be published.
-        if records.held:
+        if records.sessions:
             records.push(lock)
 
 
-def take_over(mirror: Mirror, records: Sequence[Path] | None) -> None:
-    """Make records those of the bucket, as `Files.take_over` says; raises StoreError."""
+def refresh(mirror: Mirror, records: Sequence[Path] | None) -> None:
+    """Make records those of the bucket, as `Files.refresh` says; raises StoreError."""
     ours = _records_of(mirror)
     with ours.busy:
         if records is not None:
             ours.get(records)
-        elif not ours.held:
+        elif not ours.sessions:
             ours.pull()
 
 
 class _Records:
-    """The records of one bucket in the cache folder of this process; `held` are the locks of its sessions."""
+    """The records of one bucket in the cache folder of this process; `sessions` has the lock of each session."""
 
     def __init__(self, mirror: Mirror) -> None:
         self.busy = threading.RLock()
-        self.held: list[Lock | None] = []
+        self.sessions: list[Lock | None] = []
         self._mirror = mirror
         self._objects, self._notes, self._root = mirror.objects, mirror.notes, mirror.root
 
@@ -100,7 +100,7 @@ class _Records:
 
         self._fetch([name for name in names if name in listed and not is_same(name)])
         self._forget([name for name in names if name not in listed])
-        if not self.held:
+        if not self.sessions:
             self._mirror.remove_leftovers()
 
     def get(self, paths: Iterable[Path]) -> None:
@@ -133,8 +133,8 @@ class _Records:
         return pointers + [self._mirror.name(path) for path in found if path.name[0] != "."]
 
     def _of_others(self, names: Iterable[str]) -> list[str]:
-        """Return the records that may be taken over: all, and while this process writes, those of other ingestions."""
-        if not self.held:
+        """Return the records that may be refreshed: all, and while this process writes, those of other ingestions."""
+        if not self.sessions:
             return list(names)
         names = [name for name in names if name.startswith(_OF_SOURCES)]
         held, tags = self._notes.held(names), self._notes.tags(names)

@@ -122,14 +122,14 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
     rejected = sums.get("rejected_rows", 0)
     rows = AnswerRows(rejected + sums.get("facts", 0), rejected)
     problem = _failed_too_many(tables, readings, bounds)
-    if problem is None and rows.share > bounds.max_rejected_share:
+    if not problem and rows.share > bounds.max_rejected_share:
         of_columns = name == OF_COLUMNS
         mend = "the cells or raise the bound" if of_columns else "the schema, raise the bound or ask another model"
         what = "facts in columns of" if of_columns else "rows of the answers about"
         shown, reasons = f"{what} source {source!r} yield no fact", made["read_facts"].counts.get("reason", {})
         problem = _rejected(rows, shown, bounds, reasons, f"mend {mend}")
-    reason = problem and f"pass {name}: {problem}"
-    return Acceptance(reason is None, versions, reason, True, 0.0, failed_share(readings), rows.share)
+    said = f"pass {name}: {problem}" if problem else None
+    return Acceptance(said is None, versions, said, True, 0.0, failed_share(readings), rows.share)
 
 
 def accept(home: Home, source: str, bounds: Bounds, name: str = "", *, candidate: bool = False) -> Acceptance:
