@@ -12,7 +12,7 @@ import pyarrow as pa
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.storage.duckdb import connect, define_macros, open_duckdb
+from lightrag_dagster.storage.duckdb import bounded, connect, define_macros, open_duckdb
 from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
@@ -56,10 +56,10 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
     """
     with (
         _spill_folder(scratch) as spill,
-        open_duckdb(
-            memory_limit=f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
+        bounded(
+            f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
+            Path(spill),
             threads=max(1, (os.cpu_count() or 1) // workers),
-            temp_directory=spill,
         ) as connection,
     ):
         _define_macros(connection)
