@@ -110,13 +110,6 @@ class _Asked(NamedTuple):
     earlier: Reusable
 
 
-class _ReadFrom(NamedTuple):
-    """Versions of the chunks, and of the documents whose languages the answers follow, if they do."""
-
-    chunks: TableVersion
-    documents: TableVersion | None
-
-
 class PlaceFiles(NamedTuple):
     """Files of chunks, of the documents whose languages the answers follow (none if they do not), and of extractions.
 
@@ -158,7 +151,7 @@ def extract_source(
         asked = _Asked(reading, Reusable.of(reading.table, source, tables, reading.recipe(recipes)))
         follows = recipes.follows_languages and reading.of_pass is None
         documents = tables.require("raw_documents", source) if follows else None
-        places = _places_of(step, _ReadFrom(chunks, documents), asked, parts, scratch)
+        places = _places_of(step, chunks, documents, asked, parts, scratch)
         answered = _ask(step, asked, open_model, parts, places, by_rules=by_rules)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
@@ -346,13 +339,17 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
 
 def _places_of(
     step: IngestionStep,
-    versions: _ReadFrom,
+    chunks: TableVersion,
+    documents: TableVersion | None,
     asked: _Asked,
     parts: Sequence[Shard],
     scratch: Path,
 ) -> RowsOf:
-    """Return a function that reads the places of a shard's chunks, with the text of those to be asked about."""
-    tables, source, (chunks, documents), (reading, earlier) = step.tables, step.source, versions, asked
+    """Return a function that reads the places of a shard's chunks, with the text of those to be asked about.
+
+    `documents` are those whose languages the answers follow, if they do.
+    """
+    tables, source, (reading, earlier) = step.tables, step.source, asked
     if len(parts) == 1 and documents is None:
         columns = [name for name in PLACES.names if name in CHUNKS.names]
         return lambda _: tables.read("chunks", source, chunks.version, columns)

@@ -3,7 +3,7 @@
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -333,10 +333,8 @@ class KnowledgeBase(Lookups):
         """
         self._unclosed.detach()
         if self._opened.is_open:
-            try:
+            with closing(self.snapshot):
                 self._opened.close()
-            finally:
-                self.snapshot.close()
 
     def close_unused(self) -> None:
         """Have it closed when nothing refers to it any more, such as a question that it was asked, without a warning.

@@ -73,20 +73,23 @@ def connect(database: "Callable[[], duckdb.DuckDBPyConnection]") -> "duckdb.Duck
 def bounded(
     memory: str, folder: Path | None = None, **config: bool | float | str
 ) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Open a database that takes some memory, and keeps in a folder, else in a temporary one, what does not fit.
+    """Open a database with a bound of memory, that keeps the rest in a folder of its own, else in a temporary one.
 
     `config` has further options of DuckDB, such as `threads`.
     """
     own = temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder)
-    with own as place, open_duckdb(None, memory_limit=memory, temp_directory=f"{place}/spill", **config) as connection:
-        yield connection
+    with own as place:
+        config |= {"memory_limit": memory, "temp_directory": str(folder or f"{place}/spill")}
+        with open_duckdb(None, **config) as connection:
+            yield connection
 
 
 @contextmanager
 def spilling(folder: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open a database for large work, with the macros, that keeps in a folder what exceeds SPILLING_GIGABYTES."""
     # In order of insertion, whole results would be held back.
-    with bounded(f"{SPILLING_GIGABYTES}GB", folder, threads=_THREADS, preserve_insertion_order=False) as connection:
+    memory, place = f"{SPILLING_GIGABYTES}GB", folder and folder / "spill"
+    with bounded(memory, place, threads=_THREADS, preserve_insertion_order=False) as connection:
         define_macros(connection)
         yield connection
 

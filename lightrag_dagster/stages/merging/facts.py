@@ -11,16 +11,13 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.names import folded
-from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_SORT_KEYS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.names import name_entities, register_removed
 from lightrag_dagster.stages.merging.parts import Added, Workspace, deal_out
 
-_ORDER = ", ".join(PASS_SORT_KEYS["fact_evidence"])
 _SPELLINGS = pa.schema([("relation", pa.string()), ("spelling", pa.string())])
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
@@ -74,8 +71,6 @@ def merge_facts(space: Workspace, part: int) -> None:
         "fact_evidence": space.dealt_to(part, "fact_evidence", space.path("fact_evidence")),
         "end_degree": space.dealt_to(part, "end_degree", space.path("entity_degree", 0)),
     }
-    merged = database.read_statement("merge_facts")
     with space.open(dealt) as connection:
-        for table, rows in (("fact_evidence", f"FROM fact_evidence ORDER BY {_ORDER}"), ("merged_facts", merged)):
-            made = database.fetch(connection, rows, MERGED_PASS_TABLES[table])
-            pq.write_table(made, space.path(table, part), compression="lz4")
+        space.write_rows(connection, "fact_evidence", part)
+        space.write_rows(connection, "merged_facts", part, database.read_statement("merge_facts"))

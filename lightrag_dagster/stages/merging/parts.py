@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster import schemas
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, READINGS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_PASS_TABLES, PASS_SORT_KEYS, READINGS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
@@ -46,6 +46,7 @@ _MOST_BITS = 12
 _BITS_DEALT_AT_ONCE = 2
 """Bits of the largest size that is dealt to one part to find the rows that stay: two million mentions."""
 
+_MERGED, _KEYS = schemas.MERGED_TABLES | MERGED_PASS_TABLES, schemas.SORT_KEYS | PASS_SORT_KEYS
 _INDEX = pa.field("chunk_index", pa.int32())
 DEALT = {
     "entity_evidence": schemas.ENTITY_EVIDENCE.append(_INDEX),
@@ -186,6 +187,11 @@ class Workspace:
         """Write the rows of a query to the file of a step."""
         connection.execute(f"COPY ({query}) TO {quoted(self.path(table, part))} (FORMAT parquet, COMPRESSION lz4)")
 
+    def write_rows(self, connection: duckdb.DuckDBPyConnection, table: str, part: int, query: str = "") -> None:
+        """Write the rows of a merged table of a part: those of a query, by default those of its view in their order."""
+        rows = database.fetch(connection, query or f"FROM {table} ORDER BY {', '.join(_KEYS[table])}", _MERGED[table])
+        pq.write_table(rows, self.path(table, part), compression="lz4")
+
 
 class Dealt(NamedTuple):
     """A call of `deal`, which begins the names of its files, and ids of those names and relations that decisions name.
@@ -283,7 +289,7 @@ def group_entities(space: Workspace, part: int) -> None:
         whole = "SELECT entity_id, name, degree FROM entity_group"
         degrees = database.read_statement("degrees") if several else whole
         space.write(connection, degrees, "entity_degree", part)
-        _write_evidence(connection, space, "entity_evidence", part)
+        space.write_rows(connection, "entity_evidence", part)
 
 
 def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
@@ -306,7 +312,7 @@ def group_relations(space: Workspace, part: int) -> None:
         register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance(connection, "relation"), "relation_group", part)
-        _write_evidence(connection, space, "relation_evidence", part)
+        space.write_rows(connection, "relation_evidence", part)
 
 
 def finish(space: Workspace, task: tuple[str, int]) -> None:
@@ -315,8 +321,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
     group = {"entities": "entity_group", "relations": "relation_group"}[table]
     with space.open({group: [space.path(group, part)], "summary": [space.path("summary")]}) as connection:
         database.run(connection, f"describe_{table}")
-        rows = database.fetch(connection, database.read_statement(f"finish_{table}"), schemas.MERGED_TABLES[table])
-        pq.write_table(rows, space.path(table, part), compression="lz4")
+        space.write_rows(connection, table, part, database.read_statement(f"finish_{table}"))
 
 
 def deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
@@ -340,10 +345,3 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
         f" provenance('{kind}_chunk', '{kind}_unlisted', '{kind}_document', getvariable('listed_chunks')) p"
         f" ON p.id = g.{kind}_id"
     )
-
-
-def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, part: int) -> None:
-    rows = database.fetch(
-        connection, f"FROM {table} ORDER BY {', '.join(schemas.SORT_KEYS[table])}", schemas.MERGED_TABLES[table]
-    )
-    pq.write_table(rows, space.path(table, part), compression="lz4")
