@@ -83,7 +83,7 @@ def _in_own_run(check: "SourceCheck") -> Callable[..., dg.AssetCheckResult]:
 
 def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Judge the tables of one source again."""
-    judged = judge(_tables(lightrag, backfill), source, *Bounds.of(lightrag.settings))
+    judged = judge(_tables(lightrag, backfill), source, Bounds.of(lightrag.settings))
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,

@@ -25,7 +25,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
     Raises:
         StoreError: another home has signed them.
     """
-    home.files.take_over([home.format])
+    home.files.refresh([home.format])
     ours = home_id(home) or _begun(home)
     if ours is None:
         return

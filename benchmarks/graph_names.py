@@ -13,7 +13,6 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +21,7 @@ import pyarrow as pa
 
 from lightrag_dagster.query.graph.finding import LIKE
 from lightrag_dagster.query.statements import _VIEWS, Statements, digits_in, folded, in_words
-from lightrag_dagster.storage.duckdb import bound
+from lightrag_dagster.storage.duckdb import OF_QUESTIONS, bounded
 
 _MACROS = """
 CREATE MACRO id_of(one) AS 'ent-' || md5(one::VARCHAR);
@@ -49,9 +48,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entities", type=int, default=1_000_000)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, closing(duckdb.connect()) as connection:
+    with tempfile.TemporaryDirectory() as folder, bounded(OF_QUESTIONS) as connection:
         write(Path(folder), given.entities)
-        bound(connection)
         for table in ("entity_evidence", "relation_evidence"):
             connection.execute(f"CREATE VIEW {table} AS FROM '{folder}/{table}.parquet'")
         connection.execute(f"{_VIEWS} SET threads = 1; SET async_threads = 0")

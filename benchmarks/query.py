@@ -49,7 +49,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
-from lightrag_dagster.storage.tables.acceptance import accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 SOURCES = ("north", "south", "east", "west")
@@ -146,7 +146,7 @@ def write_tables(home: Home, entities: int) -> None:
             inputs = {made_from[name]: versions[made_from[name]]} if name in made_from else {}
             table = filled(schema, rows[name, source])
             versions[name] = tables.write(name, source, table, inputs=inputs, recipe="").version
-        assert accept(home, source, 0.2).accepted
+        assert accept(home, source, Bounds(0.2, 1.0)).accepted
 
 
 def filled(schema: pa.Schema, rows: Sequence[dict[str, Any]]) -> pa.Table:

@@ -33,7 +33,7 @@ def run_restore(console: Console, source: str) -> int:
     with one_step(console, home.name, "restore of"):
         copied = restore(source, home)
     _print(console, copied, f"{home.name} is restored from {source}")
-    home.files.take_over()
+    home.files.refresh()
     if not is_todays(read(home)):
         console.print("It has the layout of another version of this package; `lightrag-dagster run` takes it over.")
         return 0

@@ -29,18 +29,22 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         StoreError: no folder for temporary files can be written.
     """
     try:
-        place = tempfile.gettempdir()
-    except FileNotFoundError as error:
+        folder, process = Path(tempfile.mkdtemp(_OURS, prefix)), os.getpid()
+    except OSError as error:
         raise StoreError("no folder for temporary files can be written; set TMPDIR to one with room") from error
-    for leftover in Path(place).glob(f"{prefix}*{_OURS}"):
-        try:
-            if time.time() - leftover.stat().st_mtime > _NEW_SECONDS:
-                with _held(leftover):
-                    shutil.rmtree(leftover)
-        except OSError as error:  # it is held, or another user's
-            _log.info("%s stays: %s", leftover, error)
-    with tempfile.TemporaryDirectory(_OURS, prefix, ignore_cleanup_errors=True) as name, _held(Path(name)):
-        yield Path(name)
+    try:
+        with _held(folder):
+            for leftover in folder.parent.glob(f"{prefix}*{_OURS}"):
+                try:
+                    if time.time() - leftover.stat().st_mtime > _NEW_SECONDS:
+                        with _held(leftover):
+                            shutil.rmtree(leftover)
+                except OSError as error:  # it is held, or another user's
+                    _log.info("%s stays: %s", leftover, error)
+            yield folder
+    finally:
+        if os.getpid() == process:  # else it is that of the process which this one was forked from
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -184,18 +184,15 @@ def texts_to_embed(
     identity = generation.inputs().embedder.identity
     with ExitStack() as opened:
         connection = opened.enter_context(_open_texts(generation, [name], identity))
-        query = f"SELECT {_KEY}, text FROM ({_TEXTS[name]})"
+        query = f"SELECT DISTINCT {_KEY}, text FROM ({_TEXTS[name]})"
         if published is not None and published.inputs().embedder.identity == identity:
             before = opened.enter_context(_open_texts(published, [name], identity))
             known = before.sql(f"SELECT {_KEY} FROM ({_TEXTS[name]})").to_arrow_table()
             connection.register("known", known)
             query = f"FROM ({query}) ANTI JOIN known USING (embedding_key)"
-        seen = set[str]()
         for rows in _streamed(connection.sql(query).to_arrow_reader(_ROWS_COUNTED)):
             missing = dict(zip(rows["embedding_key"].to_pylist(), rows["text"].to_pylist(), strict=True))
-            new = missing.keys() - seen
-            seen |= new
-            new -= store.known(new)
+            new = missing.keys() - store.known(missing)
             yield from (text for key, text in missing.items() if key in new)
 
 

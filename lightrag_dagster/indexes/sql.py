@@ -12,18 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import gettempdir
 from threading import TIMEOUT_MAX, Event, Thread
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, one_line
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import open_duckdb, quoted, quoted_name
+from lightrag_dagster.storage.duckdb import bounded, quoted_name
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -109,9 +109,11 @@ def open_tables(
     Raises:
         StoreError: a file is missing or damaged.
     """
-    with temporary_folder("lightrag-sql-") as spilled, open_duckdb() as connection:
+    with bounded(f"{_MEMORY_PERCENT}%") as connection:  # of the container's memory, if it has a limit
         connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
-        _bound(connection, spilled)
+        connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
+        disk = int(shutil.disk_usage(gettempdir()).free * _DISK_SHARE)
+        connection.execute(f"SET max_temp_directory_size = '{disk}B'")
         for table, schema in TABLES.items():
             # A table that is registered would hide a view that a statement makes under its name.
             rows = _dataset([str(path) for path in files.get(table, ())], schema)
@@ -271,14 +273,6 @@ def _run(connection: duckdb.DuckDBPyConnection, timeout: float | None) -> Iterat
     finally:
         run.ended.set()
         watch.join()
-
-
-def _bound(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Limit the memory of a database, and its disk space in a folder of its own."""
-    connection.execute(f"SET memory_limit = '{_MEMORY_PERCENT}%'")  # of the container's memory, if it has a limit
-    connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
-    connection.execute(f"SET temp_directory = {quoted(folder / 'spill')}")
-    connection.execute(f"SET max_temp_directory_size = '{int(shutil.disk_usage(folder).free * _DISK_SHARE)}B'")
 
 
 def _whole(rows: pa.RecordBatchReader, most: int) -> pa.Table:

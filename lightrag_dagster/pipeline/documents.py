@@ -107,7 +107,7 @@ def read_source(
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)
         at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
-        read = partial(_read_shard, step, source, known, (open_describer, at_once))
+        read = partial(_read_shard, step, source, known, open_describer, at_once)
         with _noted(tables, name, listing):
             each = each_shard(engine, read, tasks, ("documents", parts, listing.count))
         made = [one for one, _ in each]
@@ -235,17 +235,15 @@ def _read_shard(
     step: IngestionStep,
     source: Source,
     known: Reusable,
-    describer: tuple[OpenModel | None, int],
+    open_describer: OpenModel | None,
+    at_once: int,
     task: tuple[Shard, pa.Table],
 ) -> tuple[ShardResult, ReadDocuments]:
-    """Read the listed documents of a shard that changed since those of `known` were read, and describe them.
-
-    `describer` is a function that opens the model that describes images, if one does, and a limit of calls at once.
-    """
+    """Read the listed documents of a shard that changed since those of `known` were read, and describe them."""
     shard, listed = task
     documents, stamps = (known.first(step, table, shard) for table in ("raw_documents", "stamps"))
     usage = Usage()
-    with describing(describer[0], step.recipes, describer[1]) as describe:
+    with describing(open_describer, step.recipes, at_once) as describe:
         shown = Describing(describe, step.recipes.descriptions, keep=not step.tables.candidate) if describe else None
         read = read_listed(source, listed, (documents, stamps), step.settings.documents, shown)
         usage = describe.usage if describe else usage

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -103,6 +103,24 @@ class Reading:
 EXTRACTION = Reading()
 
 
+class _Asked(NamedTuple):
+    """A table of responses that is made, and its earlier versions, whose rows may stay."""
+
+    reading: Reading
+    earlier: Reusable
+
+
+class PlaceFiles(NamedTuple):
+    """Files of chunks, of the documents whose languages the answers follow (none if they do not), and of extractions.
+
+    The last are earlier ones, which may make a chunk known.
+    """
+
+    chunks: Sequence[Path]
+    documents: Sequence[Path]
+    earlier: Sequence[Path]
+
+
 def readings_of(recipes: Recipes, source: str) -> list[Reading]:
     """Return the readings of the chunks of a source: the extraction, then those of its passes."""
     return [EXTRACTION, *map(Reading, recipes.passes_to_read(source))]
@@ -130,11 +148,11 @@ def extract_source(
     with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
-        earlier = Reusable.of(reading.table, source, tables, reading.recipe(recipes))
+        asked = _Asked(reading, Reusable.of(reading.table, source, tables, reading.recipe(recipes)))
         follows = recipes.follows_languages and reading.of_pass is None
         documents = tables.require("raw_documents", source) if follows else None
-        places = _places_of(step, (chunks, documents), (reading, earlier), parts, scratch)
-        answered = _ask(step, (reading, earlier), open_model, parts, places, by_rules=by_rules)
+        places = _places_of(step, chunks, documents, asked, parts, scratch)
+        answered = _ask(step, asked, open_model, parts, places, by_rules=by_rules)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
             return answered
@@ -160,7 +178,7 @@ def rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader |
 
 def _ask(
     step: IngestionStep,
-    of: tuple[Reading, Reusable],
+    asked: _Asked,
     open_model: OpenModel,
     parts: Sequence[Shard],
     places: RowsOf,
@@ -175,8 +193,8 @@ def _ask(
         with open_engine(settings.engine) as engine:
             if engine.workers > 1:
                 share = max(1, llm.max_concurrency // engine.workers)
-                ask = partial(_extract_in_worker, step, of, open_model, share)
-                answered = each_shard(engine, ask, tasks, (of[0].table, parts, len(parts)))
+                ask = partial(_extract_in_worker, step, asked, open_model, share)
+                answered = each_shard(engine, ask, tasks, (asked.reading.table, parts, len(parts)))
                 return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
 
     async def ask_here() -> tuple[list[ShardResult], Usage] | Waiting:
@@ -184,7 +202,7 @@ def _ask(
         async with open_model() as model:
             for number, task in enumerate(tasks):
                 with progress.part(number, len(parts), len(parts)):
-                    one = await _extract_shard(step, of, model, llm.conversations, task)
+                    one = await _extract_shard(step, asked, model, llm.conversations, task)
                 made += [one] if one else []
         return Waiting(frozenset(model.awaited)) if model.awaited else (made, model.usage)
 
@@ -193,13 +211,13 @@ def _ask(
 
 async def _extract_shard(
     step: IngestionStep,
-    of: tuple[Reading, Reusable],
+    asked: _Asked,
     model: ExtractionModel,
     conversations: int,
     task: tuple[Shard, pa.Table],
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
-    (shard, places), (reading, earlier) = task, of
+    (shard, places), (reading, earlier) = task, asked
     retry, read = step.settings.retries_failed, unreadable_chunks if reading.of_pass is None else None
     before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, reading.table, shard)]
     kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=read)
@@ -217,7 +235,7 @@ async def _extract_shard(
 
 def _extract_in_worker(
     step: IngestionStep,
-    of: tuple[Reading, Reusable],
+    asked: _Asked,
     open_model: OpenModel,
     conversations: int,
     task: tuple[Shard, pa.Table],
@@ -226,7 +244,7 @@ def _extract_in_worker(
 
     async def ask() -> tuple[ShardResult, Usage]:
         async with open_model() as model:
-            made = await _extract_shard(step, of, model, conversations, task)
+            made = await _extract_shard(step, asked, model, conversations, task)
         assert made is not None  # only batches are awaited, which no worker asks for
         return made, model.usage
 
@@ -321,16 +339,17 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
 
 def _places_of(
     step: IngestionStep,
-    versions: tuple[TableVersion, TableVersion | None],
-    of: tuple[Reading, Reusable],
+    chunks: TableVersion,
+    documents: TableVersion | None,
+    asked: _Asked,
     parts: Sequence[Shard],
     scratch: Path,
 ) -> RowsOf:
-    """Return a function that reads the places of a shard's chunks, with the text of those that are to be asked about.
+    """Return a function that reads the places of a shard's chunks, with the text of those to be asked about.
 
-    `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
+    `documents` are those whose languages the answers follow, if they do.
     """
-    tables, source, (chunks, documents), (reading, earlier) = step.tables, step.source, versions, of
+    tables, source, (reading, earlier) = step.tables, step.source, asked
     if len(parts) == 1 and documents is None:
         columns = [name for name in PLACES.names if name in CHUNKS.names]
         return lambda _: tables.read("chunks", source, chunks.version, columns)
@@ -341,7 +360,7 @@ def _places_of(
     before = [] if retry else earlier.open(step, reading.table)
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:
-        return partition_places(connection, (now, spoken, before), counts, scratch / "places")
+        return partition_places(connection, PlaceFiles(now, spoken, before), counts, scratch / "places")
 
 
 def answering(again: Sequence[str], recipe: str | None) -> str:
@@ -355,32 +374,24 @@ def answering(again: Sequence[str], recipe: str | None) -> str:
     return f"(error_kind IS NULL OR error_kind NOT IN ({kinds})){whose} AND {IN_ITS_LANGUAGE}"
 
 
-def partition_places(
-    connection: "duckdb.DuckDBPyConnection",
-    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
-    answers: str,
-    folder: Path,
-) -> RowsOf:
+def partition_places(connection: "duckdb.DuckDBPyConnection", files: PlaceFiles, answers: str, folder: Path) -> RowsOf:
     """Partition the places of chunks (PLACES) by the shards of their extractions; those of known chunks without text.
 
-    `files` are those of the chunks, of the documents whose languages the answers follow (none if they do not), and of
-    earlier extractions, of which rows under the condition `answers` make a chunk known.
+    Rows of earlier extractions under the condition `answers` make a chunk known.
     """
     view_known(connection, files, answers)
     return partition(connection, sql("asked"), folder, PLACES)
 
 
-def view_known(
-    connection: "duckdb.DuckDBPyConnection", files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]], answers: str
-) -> None:
+def view_known(connection: "duckdb.DuckDBPyConnection", files: PlaceFiles, answers: str) -> None:
     """Create views of chunks (`chunk`), of their languages (`spoken`) and of rows that make one `known`; as above.
 
     A chunk that several documents share has the language of the first, in order of path.
     """
-    view_files(connection, "chunk", files[0], CHUNKS)
-    view_files(connection, "document", files[1], RAW_DOCUMENTS)
+    view_files(connection, "chunk", files.chunks, CHUNKS)
+    view_files(connection, "document", files.documents, RAW_DOCUMENTS)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {sql('spoken')}")
-    view_files(connection, "earlier", files[2], EXTRACTIONS)
+    view_files(connection, "earlier", files.earlier, EXTRACTIONS)
     connection.execute(
         "CREATE OR REPLACE TEMP VIEW known AS "
         f"SELECT chunk_id, status FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"

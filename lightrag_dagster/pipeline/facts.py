@@ -13,7 +13,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ShardResult, StageReport, ingestion, report
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.passes import Pass
-from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept_pass
+from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -38,7 +38,7 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
             version = tables.record(name, source, stored, inputs={readings.table: readings.version}, recipe=recipe)
             reports.append(report(version, stored))
         bounds = Bounds.of(recipes.settings)
-        acceptance = accept_pass(tables.home, source, one.name, bounds, candidate=tables.candidate)
+        acceptance = accept(tables.home, source, bounds, one.name, candidate=tables.candidate)
     return reports, acceptance
 
 

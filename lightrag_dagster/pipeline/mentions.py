@@ -59,7 +59,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
             inputs = {"extractions": extractions.version}
             version = tables.record(name, source, stored, inputs=inputs, recipe=recipe, new_sums=sums)
             reports.append(report(version, stored, sum(one.kept[position] for one in made)))
-        acceptance = accept(tables.home, source, *Bounds.of(recipes.settings), candidate=tables.candidate)
+        acceptance = accept(tables.home, source, Bounds.of(recipes.settings), candidate=tables.candidate)
     return reports, acceptance
 
 

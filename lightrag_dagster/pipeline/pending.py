@@ -268,7 +268,7 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -283,7 +283,7 @@ def source_state(
         problem = str(error)
     passes, backfill = pass_states(tables, name, situation), None
     if tables.has_candidate(name):
-        made, of_passes = judge(candidate, name, *bounds), pass_states(candidate, name, situation).rejected
+        made, of_passes = judge(candidate, name, bounds), pass_states(candidate, name, situation).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
         still = "no process works at it, which was stopped or is between two steps in Dagster"
         backfill = next(iter(rejected), None) or stopped or still
@@ -333,7 +333,7 @@ def to_accept(situation: Situation) -> dict[str, dict[str, dict[str, str]]]:
     """
     tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
     for name in situation.sources:
-        judged, known = {"": judge(tables, name, *bounds)}, dict[str, dict[str, str]]()
+        judged, known = {"": judge(tables, name, bounds)}, dict[str, dict[str, str]]()
         if record := situation.accepted.get(name):
             known = {"": record.tables, **record.passes}
             passes = situation.recipes.pass_names(name)

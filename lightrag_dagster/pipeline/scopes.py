@@ -97,7 +97,7 @@ def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
 def _tidied(settings: Settings, name: str, *, dry_run: bool) -> str:
     """Remove what a scope does not show any more, and return it in words; "" for nothing. Raises StoreError."""
     home, below = Home.of(settings), Home.of(settings.within(name))
-    below.files.take_over()
+    below.files.refresh()
     if name in settings.scopes:
         if not gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
             return ""
@@ -174,7 +174,7 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
 
 def _damage(home: Home, *, verify: bool) -> list[str]:
     """Return the damage of a scope; none of one that another version wrote, which is taken over before it is read."""
-    home.files.take_over()
+    home.files.refresh()
     try:
         todays = is_todays(read(home))
     except StoreError as error:
@@ -287,7 +287,7 @@ def _why_due(situation: Situation, name: str) -> str | None:
 def _is_due(situation: Situation, name: str) -> bool:
     settings = situation.settings.within(name)
     home, sources = Home.of(settings), to_fill(settings, situation.home, _sources(situation))
-    home.files.take_over()
+    home.files.refresh()
     if not is_todays(read(home)) or accepted_sources(home) - sources.keys():
         return True
     if any(made_from(home, source) != given for source, given in sources.items()):

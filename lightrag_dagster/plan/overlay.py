@@ -32,7 +32,7 @@ def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
         StoreError: the home has a newer format or is damaged, or the disk refuses.
     """
     home = Home.of(settings)
-    home.files.take_over()
+    home.files.refresh()
     if is_todays(read(home)):
         yield settings, []
         return

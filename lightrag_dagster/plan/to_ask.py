@@ -13,6 +13,7 @@ from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.cross_shard import open_sql, sql
 from lightrag_dagster.pipeline.extractions import (
     EXTRACTION,
+    PlaceFiles,
     Reading,
     answering,
     retryable_kinds,
@@ -110,7 +111,7 @@ def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chu
     follows = step.recipes.follows_languages and reading.of_pass is None
     documents = step.tables.require("raw_documents", step.source) if follows else None
     earlier = Reusable.of(reading.table, step.source, step.tables, reading.recipe(step.recipes))
-    files = (
+    files = PlaceFiles(
         step.open("chunks", chunks),
         step.open("raw_documents", documents.version) if documents else [],
         earlier.open(step, reading.table),

@@ -1,7 +1,9 @@
 """The paid responses and vectors that current tables still use, and a clean build would find in the stores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,28 +23,48 @@ from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
+_AT_ONCE = 10_000
 _CHUNK_COLUMNS = ["doc_id", "path", "chunk_index", "chunk_id", "content", "heading", "context"]
 
 Gone = dict[str, set[str]]
 """Source → paths of documents that are gone from it; none where the whole source is gone."""
 
 
-def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> set[str]:
-    """Return the keys of the responses that a run takes from the store.
+def note(connection: duckdb.DuckDBPyConnection, table: str, keys: Iterable[str]) -> None:
+    """Add keys to a table of a database that spills."""
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {table} (key VARCHAR)")
+    left = iter(keys)
+    while some := list(islice(left, _AT_ONCE)):
+        connection.register("noted", pa.table({"key": some}))
+        connection.execute(f"INSERT INTO {table} FROM noted")
+
+
+def unused(connection: duckdb.DuckDBPyConnection, stored: str, used: str) -> Iterator[str]:
+    """Yield the keys of one table that are not in another, in order."""
+    found = f"SELECT key FROM {stored} ANTI JOIN {used} USING (key) ORDER BY key"
+    for keys in connection.sql(found).to_arrow_reader(_AT_ONCE):
+        yield from keys["key"].to_pylist()
+
+
+def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> Iterator[str]:
+    """Yield the keys of the responses that a run takes from the store.
 
     They are those of extraction, passes and summaries by the current recipe, and of the images that documents describe.
     Counted are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home, recipes = situation.home, situation.recipes
-    extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
+    identity = chat_identity(recipes.settings.llm.of("extract"))
     for source, chunks in _left(home, gone, "chunks", _CHUNK_COLUMNS):
         own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
+        extracting = StoredAnswers(identity, store)
         for reading in readings_of(own, source):
             follows = own.follows_languages and reading.of_pass is None
             for asked in _by_language(home, source, chunks) if follows else [chunks]:
                 run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
-    return extracting.used | used_summaries(situation, store) | _descriptions(home, gone, store)
+        yield from extracting.used
+    yield from used_summaries(situation, store)
+    yield from _descriptions(home, gone, store)
 
 
 def used_summaries(situation: Situation, store: ResponseStore) -> set[str]:
@@ -62,11 +84,11 @@ def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
     return answers_of(named, store.keys() if named else ())
 
 
-def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
-    """Return the keys of the vectors of the published snapshot."""
-    readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
-    found = (reader.rows(["embedding_key"])["embedding_key"].to_pylist() for reader in readers)
-    return {key for keys in found for key in keys}
+def used_vectors(home: Home, snapshot: Manifest) -> Iterator[str]:
+    """Yield the keys of the vectors of the published snapshot."""
+    for entry in snapshot.vectors.tables.values():
+        for keys in open_vectors(home, entry).rows(["embedding_key"])["embedding_key"].chunks:
+            yield from keys.to_pylist()
 
 
 def _left(home: Home, gone: Gone, table: str, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:

@@ -4,7 +4,7 @@ The texts of a document are in many places under hashes that do not tell. So not
 the published snapshot and from the tables of its source, all that these do not need goes. Every step can be repeated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty, pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_summaries, used_vectors
+from lightrag_dagster.purge.cache_usage import Gone, note, unused, used_responses, used_summaries, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.purge.documents import stored_documents, versions_by_path
 from lightrag_dagster.reading_schemas import READING_STATE
@@ -30,6 +30,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.duckdb import spilling
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
@@ -115,16 +116,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
-    with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
-        stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
-        unused = (
-            stored[0].difference(
-                used_responses(situation, gone, responses), *(used_summaries(one, responses) for one in scopes)
-            ),
-            stored[1].difference(*(used_vectors(one.home, one.require_published()) for one in (situation, *scopes))),
-        )
-        responses.erase(unused[0])
-        vectors.erase(unused[1])
+    erased = _erase_unused(situation, gone, scopes)
     undone = erase_undone(home)
     if CURATION not in snapshot.inputs.sources:  # all additions are undone
         for table in SOURCE_TABLES:
@@ -149,7 +141,26 @@ def purge(situation: Situation, gone: Gone) -> Purged:
             f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
             "purge again when that has ended"
         )
-    return Purged(len(garbage.generations), garbage.table_versions, len(unused[0]), len(unused[1]), undone)
+    return Purged(len(garbage.generations), garbage.table_versions, *erased, undone)
+
+
+def _erase_unused(situation: Situation, gone: Gone, scopes: Sequence[Situation]) -> tuple[int, int]:
+    """Remove the responses and vectors that neither a home nor its scopes use; return their numbers."""
+    home = situation.home
+    with (
+        ResponseStore(home.responses, looking=True) as responses,
+        VectorStore(home.vectors, looking=True) as vectors,
+        spilling() as keys,
+    ):
+        note(keys, "stored", responses.keys())  # first, so that what others buy meanwhile stays
+        note(keys, "stored_vectors", vectors.keys())
+        note(keys, "used", used_responses(situation, gone, responses))
+        for one in scopes:
+            note(keys, "used", used_summaries(one, responses))
+        for one in (situation, *scopes):
+            note(keys, "used_vectors", used_vectors(one.home, one.require_published()))
+        erased = responses.erase(unused(keys, "stored", "used"))
+        return erased, vectors.erase(unused(keys, "stored_vectors", "used_vectors"))
 
 
 def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
@@ -182,7 +193,7 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
         stored = versions_by_path(stored_documents(home, source), paths)
         held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
-        if not judge(tables, source, *bounds).whole:
+        if not judge(tables, source, bounds).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
         remove_gone_passes(home, source, names := situation.pass_names(source))
         for name in names:

@@ -3,7 +3,7 @@
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -334,10 +334,14 @@ class KnowledgeBase(Lookups):
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 
         Running questions raise ClosedError. In a forked process it does nothing: all of it belongs to the parent.
+
+        Raises:
+            StoreError: what its models cost cannot be recorded; it is closed all the same.
         """
         self._unclosed.detach()
-        if self._opened.close():
-            self.snapshot.close()
+        if self._opened.is_open:
+            with closing(self.snapshot):
+                self._opened.close()
 
     def close_unused(self) -> None:
         """Have it closed when nothing refers to it any more, such as a question that it was asked, without a warning.

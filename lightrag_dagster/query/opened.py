@@ -53,6 +53,11 @@ class Opened:
         self._turns = Semaphore(_WORKING)
         self.life = UnderWay()
 
+    @property
+    def is_open(self) -> bool:
+        """False once it is closed, and in a forked process."""
+        return not self._closed and os.getpid() == self._process
+
     def require_open(self) -> None:
         """Raise ClosedError if it is closed, or was opened in another process."""
         if os.getpid() != self._process:
@@ -110,7 +115,7 @@ class Opened:
 
         There are none the second time, and in a forked process: all of them belong to the parent.
         """
-        if self._closed or os.getpid() != self._process:
+        if not self.is_open:
             return False
         self._closed = True
         for reader in list(self._cypher.values()):

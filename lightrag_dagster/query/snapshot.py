@@ -209,7 +209,7 @@ def _noticing_removal(generation: Generation) -> Iterator[None]:
     try:
         yield
     except (StoreError, QueryError) as error:
-        generation.home.files.take_over([generation.path(MANIFEST)])
+        generation.home.files.refresh([generation.path(MANIFEST)])
         if generation.has(MANIFEST):
             raise
         longer = "" if generation.home.scope else ", and raise retention.grace_days if readers stay open longer"

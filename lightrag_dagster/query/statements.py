@@ -5,6 +5,7 @@ only hidden documents use is not in it.
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from threading import Lock
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.storage.duckdb import bound, open_duckdb, unreadable
+from lightrag_dagster.storage.duckdb import OF_QUESTIONS, bounded, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _VIEWS = """
@@ -27,17 +28,19 @@ CREATE VIEW said_of_relation AS FROM relation_evidence;
 class Statements:
     """The mentions that a question may see; threads may share it."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, written: Mapping[str, str]) -> None:
-        """Take a database with `said_of_entity` and `said_of_relation`.
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, written: Mapping[str, str], opened: ExitStack | None = None
+    ) -> None:
+        """Take a database with `said_of_entity` and `said_of_relation`, and what is `opened` with it, if it is its own.
 
         `written` are the names that people wrote and that may be seen, by id of the entity.
         """
-        self._connection, self._written = connection, written
+        self._connection, self._written, self._opened = connection, written, opened or ExitStack()
         self._making, self._made = Lock(), False
 
     def close(self) -> None:
-        """Close the database."""
-        self._connection.close()
+        """Close the database, if it is its own."""
+        self._opened.close()
 
     def rows(self, statement: str, /, tables: Mapping[str, pa.Table] | None = None, **values: Any) -> pa.Table:
         """Return the rows of a statement of this package: the name of a file in this folder.
@@ -80,18 +83,15 @@ def open_statements(generation: Generation) -> Statements:
     Raises:
         StoreError: a table is missing or damaged.
     """
-    connection = open_duckdb()
-    try:
-        bound(connection)
+    with ExitStack() as opened:
+        connection = opened.enter_context(bounded(OF_QUESTIONS))
         create_views(connection, generation, ["entity_evidence", "relation_evidence"], temporary=False)
         connection.execute(_VIEWS)
         # With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")
         written = generation.record().curation.written
-    except BaseException:
-        connection.close()
-        raise
-    return Statements(connection, {one.id: one.text for one in written if one.column == "name"})
+        names = {one.id: one.text for one in written if one.column == "name"}
+        return Statements(connection, names, opened.pop_all())
 
 
 def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

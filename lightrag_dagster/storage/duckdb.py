@@ -5,13 +5,11 @@ It is imported when a database is opened, so that what may need none can import 
 
 import atexit
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -27,6 +25,9 @@ SPILLING_GIGABYTES = 1.0
 
 # Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
 _THREADS = 2
+
+OF_QUESTIONS = "512MB"
+"""Memory of a database for questions."""
 
 _opening = threading.Lock()
 _databases: "dict[Callable[[], duckdb.DuckDBPyConnection], duckdb.DuckDBPyConnection]" = {}
@@ -69,28 +70,28 @@ def connect(database: "Callable[[], duckdb.DuckDBPyConnection]") -> "duckdb.Duck
 
 
 @contextmanager
+def bounded(
+    memory: str, folder: Path | None = None, **config: bool | float | str
+) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Open a database with a bound of memory, that keeps the rest in a folder of its own, else in a temporary one.
+
+    `config` has further options of DuckDB, such as `threads`.
+    """
+    own = temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder)
+    with own as place:
+        config |= {"memory_limit": memory, "temp_directory": str(folder or f"{place}/spill")}
+        with open_duckdb(None, **config) as connection:
+            yield connection
+
+
+@contextmanager
 def spilling(folder: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Open a database that keeps in a folder, else in a temporary one, what does not fit into SPILLING_GIGABYTES."""
-    own = temporary_folder("lightrag-spill-") if folder is None else None
-    with (
-        own or nullcontext(folder) as place,
-        open_duckdb(
-            memory_limit=f"{SPILLING_GIGABYTES}GB",
-            temp_directory=f"{place}/spill",
-            threads=_THREADS,
-            preserve_insertion_order=False,  # else whole results are held back
-        ) as connection,
-    ):
+    """Open a database for large work, with the macros, that keeps in a folder what exceeds SPILLING_GIGABYTES."""
+    # In order of insertion, whole results would be held back.
+    memory, place = f"{SPILLING_GIGABYTES}GB", folder and folder / "spill"
+    with bounded(memory, place, threads=_THREADS, preserve_insertion_order=False) as connection:
         define_macros(connection)
         yield connection
-
-
-def bound(connection: "duckdb.DuckDBPyConnection") -> None:
-    """Let a database for questions take little memory, and spill the rest into a folder that is its own."""
-    connection.execute("SET memory_limit = '512MB'")
-    # Databases of one process would write the same files into a folder that they share.
-    spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
-    connection.execute("SET temp_directory = $1", [str(spilled)])
 
 
 def unreadable(error: Exception) -> str:

@@ -93,7 +93,7 @@ def refresh(home: Home) -> None:
     Raises:
         StoreError: as `require_readable`, or the bucket refuses.
     """
-    home.files.take_over()
+    home.files.refresh()
     require_readable(home)
 
 

@@ -57,7 +57,7 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
         BuilderLockedError: another process still built in it, or ingested a source, after `timeout` seconds.
         StoreError: it has a newer format, a record or table is damaged, or the disk refuses.
     """
-    home.files.take_over()
+    home.files.refresh()
     found = home_format.read(home)
     if home_format.is_todays(found):  # after a killed run, what that removed is still to be said
         return home_format.removed(home)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_the_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_forked_process_leaves_the_folder_to_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_folder("lightrag-plan-") as ours, ExitStack() as opened:
+        held = opened.enter_context(temporary_folder("lightrag-plan-"))
+        if (child := os.fork()) == 0:
+            try:
+                opened.close()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert sorted(tmp_path.iterdir()) == sorted([ours, held])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_folders_of_people_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     theirs = tmp_path / "lightrag-copy-of-home"
@@ -61,7 +76,7 @@ def test_no_place_for_them_is_an_error_with_what_to_do(monkeypatch: pytest.Monke
 
 def test_all_temporary_folders_are_such() -> None:
     """Others stay for good where a process is killed: spilled rows, copies of tables, results."""
-    beside = re.compile(r"(TemporaryDirectory|NamedTemporaryFile)\((?!dir=|\s*dir=)[^)]*\)")
+    beside = re.compile(r"(TemporaryDirectory|NamedTemporaryFile|mkdtemp|mkstemp)\((?!dir=|\s*dir=)[^)]*\)")
     found = [f"{name}: {one[0]}" for name, text in product().items() for one in beside.finditer(text)]
     kept = [one for one in found if "dir=" not in one and "delete=False" not in one]
-    assert kept == ["lightrag_dagster.core.temporary: TemporaryDirectory(_OURS, prefix, ignore_cleanup_errors=True)"]
+    assert kept == ["lightrag_dagster.core.temporary: mkdtemp(_OURS, prefix)"]

@@ -187,7 +187,7 @@ def test_machines_that_share_a_bucket_alone_build_what_one_process_builds(
 
 @pytest.mark.long
 @pytest.mark.parametrize("served", [True, False])
-@pytest.mark.parametrize("file", ["/entity_evidence/", "/relation_degree/", "/relation_group-", "/entities-"])
+@pytest.mark.parametrize("file", ["/entity_evidence/", "/end_degree/", "/relation_group-", "/entities-"])
 def test_a_worker_killed_midway_changes_nothing(
     local: Settings, in_bucket: Settings, buckets: S3Server, file: str, served: bool
 ) -> None:

@@ -236,7 +236,7 @@ def test_a_purge_keeps_the_descriptions_that_documents_name(settings: Settings) 
     read(settings)
     home = Home(settings.home)
     with ResponseStore(home.responses) as store:
-        assert cache_usage._descriptions(home, {}, store) == store.keys()
+        assert cache_usage._descriptions(home, {}, store) == set(store.keys())
         assert len(cache_usage._descriptions(home, {"notes": {"scan.jpg"}}, store)) == 2
         assert cache_usage._descriptions(home, {"notes": set()}, store) == set()
 

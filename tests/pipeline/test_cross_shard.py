@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
-from lightrag_dagster.pipeline.extractions import answering, partition_places
+from lightrag_dagster.pipeline.extractions import PlaceFiles, answering, partition_places
 from lightrag_dagster.pipeline.mentions import PASSAGES
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import view_files
@@ -34,7 +34,7 @@ def test_every_place_of_a_new_chunk_goes_to_its_shard_and_the_first_of_a_known_o
     known = stored(tmp_path, "extractions", {"chunk_id": "chunk-0000", "status": "ok"})
     with open_sql(tmp_path, 2) as connection:
         partitioned = partition_places(
-            connection, (found, [], known), answering(["transient"], None), tmp_path / "places"
+            connection, PlaceFiles(found, [], known), answering(["transient"], None), tmp_path / "places"
         )
     columns = ["path", "chunk_index", "content"]
     assert partitioned(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]

@@ -179,7 +179,7 @@ def test_a_purge_keeps_what_a_run_takes_from_the_store(make: Make) -> None:
     write_source(settings, "notes", FILES)
     build(settings)
     with ResponseStore(Home(settings.home).responses) as store:
-        used = used_responses(Situation.looking(settings), {"notes": {"pegel.md"}}, store)
+        used = set(used_responses(Situation.looking(settings), {"notes": {"pegel.md"}}, store))
         gone = set(store.keys()) - used
     assert len(gone) == 2  # both rounds about what is gone
 

@@ -6,11 +6,13 @@ import json
 import logging
 import shutil
 import socket
+import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -25,6 +27,8 @@ from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.readers import is_read
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 from tests.support import FLOOD, build, write_source
@@ -497,6 +501,20 @@ def test_where_money_cannot_be_counted_none_is_spent(home: Path, loopback: Loopb
     with KnowledgeBase.open(settings=settings, account=account) as opened, pytest.raises(StoreError):
         opened.query(STATION, keywords=KEYWORDS)
     assert not loopback.requests
+
+
+def test_where_the_cost_cannot_be_recorded_the_snapshot_is_closed(home: Path, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld did. [1]"
+    settings = load_settings(home=home, llm={"provider": "openai", "model": "gpt-4o-mini"})
+    opened = KnowledgeBase.open(settings=settings, account=Account("serve board"))
+    opened.query(STATION, keywords=KEYWORDS)
+    with closing(sqlite3.connect(home / "ledger.sqlite")) as other:
+        other.execute("DROP TABLE ledger")
+    assert is_read(Home(home), opened.snapshot_id)
+    with pytest.raises(StoreError, match="ledger"):
+        opened.close()
+    assert not is_read(Home(home), opened.snapshot_id)
+    opened.close()
 
 
 def test_rules_that_answer_about_the_base_of_a_model_are_said(

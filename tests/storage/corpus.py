@@ -33,7 +33,7 @@ from lightrag_dagster.storage.manifests import (
 )
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
-from lightrag_dagster.storage.tables.acceptance import accept, accepted
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 Documents = Mapping[str, Sequence[Sequence[str]]]
@@ -216,7 +216,7 @@ def cited(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def merge(home: Home, *sources: str, embedder_identity: str = "hash/8") -> Generation:
     """Accept the sources and start the generation of their merge, with its tables written."""
     for source in sources:
-        assert accept(home, source, 0.5).accepted
+        assert accept(home, source, Bounds(0.5, 1.0)).accepted
     inputs = inputs_of(home, *sources, embedder_identity=embedder_identity)
     return store_tables(home, inputs, merged_tables(home, inputs))
 

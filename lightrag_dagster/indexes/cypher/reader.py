@@ -98,7 +98,7 @@ def require_graph(generation: Generation, settings: Settings) -> Path:
     """
     home, path, record = generation.home, generation.path(GRAPH), generation.path(GRAPH_RECORD)
     if not (path.exists() and record.exists()):
-        home.files.take_over([record, home.published])
+        home.files.refresh([record, home.published])
     if built := read_record(record, BuiltGraph):
         home.files.open([path], {path: built.file.size})
         if path.exists() and path.stat().st_size == built.file.size:

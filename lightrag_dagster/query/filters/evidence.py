@@ -16,7 +16,6 @@ from lightrag_dagster.indexes.facts import fact_rows
 from lightrag_dagster.query.statements import Statements
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.evidence import merge_evidence, merge_fact_evidence
-from lightrag_dagster.storage.duckdb import bound
 from lightrag_dagster.storage.manifests import WrittenRecord
 
 _WRITTEN_TEXT = pa.schema(
@@ -43,12 +42,11 @@ class Evidence:
         settings: MergingSettings,
         written: Sequence[WrittenRecord] = (),
     ) -> None:
-        """Take an in-memory database with the views of the generation; it may spill into a temporary file.
+        """Take an in-memory database with the views of the generation, which the caller closes.
 
         `written` are the names, types and descriptions that people wrote for rows of the generation.
         """
         self._connection, self._graph, self.settings = connection, graph, settings
-        bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(read_sql(__package__, "view"))
         self._written = _visible(connection, written, settings) if written else ()
@@ -69,10 +67,6 @@ class Evidence:
         self.weights[weighed["row"]] = weighed["weight"]
         # A question merges few rows. With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")
-
-    def close(self) -> None:
-        """Close the database, after a running merge."""
-        self._connection.close()
 
     def merged(self, entities: Rows, relations: Rows, entity_relations: Lists) -> tuple[pa.Table, pa.Table]:
         """Merge the allowed evidence of some entities and relations; the result may hold a few more of them."""

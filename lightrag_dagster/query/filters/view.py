@@ -6,6 +6,7 @@ Only the vectors are those of the whole: they decide the order, and are never sh
 """
 
 from collections.abc import Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -29,7 +30,7 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.rebuilt import Mask, Rebuilt
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 from lightrag_dagster.query.statements import Statements
-from lightrag_dagster.storage.duckdb import define_macros, open_duckdb, unreadable
+from lightrag_dagster.storage.duckdb import OF_QUESTIONS, bounded, define_macros, unreadable
 
 _NONE: Rows = np.zeros(0, dtype=np.int32)
 
@@ -42,6 +43,9 @@ class View(Snapshot):
     """A snapshot as if it held the allowed documents alone."""
 
     evidence: Evidence = field(kw_only=True)
+    opened: ExitStack = field(kw_only=True)
+    """The database of the evidence."""
+
     block: ClassVar[int] = 256
     """Number of rows that are read at once: more, since each merge of missing ones takes its time."""
 
@@ -60,7 +64,7 @@ class View(Snapshot):
     def close(self) -> None:
         """Free the allowed vectors and the evidence; the rest belongs to the whole snapshot."""
         super().close()
-        self.evidence.close()
+        self.opened.close()
 
 
 def scoped(snapshot: Snapshot, filters: Filters) -> View:
@@ -70,24 +74,24 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
         QueryError: a source, media type or language of the filter does not exist.
         StoreError: a table is missing or damaged.
     """
-    connection, whole = open_duckdb(), snapshot.graph
+    whole = snapshot.graph
     try:
-        define_macros(connection)
-        create_views(connection, snapshot.generation, temporary=False)
-        documents, notes = allowed_documents(connection, filters)
-        written = snapshot.generation.record().curation.written
-        evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging, written)
-        graph, allowed = _restricted(whole, documents, evidence, {one.id for one in written})
-    except BaseException as error:
-        connection.close()
-        if not isinstance(error, duckdb.Error):
-            raise
+        with ExitStack() as opening:
+            connection = opening.enter_context(bounded(OF_QUESTIONS))
+            define_macros(connection)
+            create_views(connection, snapshot.generation, temporary=False)
+            documents, notes = allowed_documents(connection, filters)
+            written = snapshot.generation.record().curation.written
+            evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging, written)
+            graph, allowed = _restricted(whole, documents, evidence, {one.id for one in written})
+            opened = opening.pop_all()
+    except duckdb.Error as error:
         generation = snapshot.generation.id
         raise StoreError(f"the tables of {generation} cannot be filtered: {unreadable(error)}") from error
     tables = {"chunk_vectors": whole.chunks, "entity_vectors": whole.entities, "relation_vectors": whole.relations}
     vectors = {name: AllowedVectors(reader, tables[name], allowed[name]) for name, reader in snapshot.vectors.items()}
     known = (snapshot.manifest, snapshot.generation)
-    return View(*known, graph, vectors, snapshot.corpus_state, notes, evidence=evidence)
+    return View(*known, graph, vectors, snapshot.corpus_state, notes, evidence=evidence, opened=opened)
 
 
 def _restricted(

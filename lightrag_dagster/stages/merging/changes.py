@@ -12,7 +12,6 @@ from dataclasses import replace
 from uuid import uuid4
 
 import duckdb
-import pyarrow.parquet as pq
 
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SORT_KEYS
 from lightrag_dagster.stages.merging import database
@@ -78,13 +77,13 @@ def keep_others(found: Workspace) -> None:
     assert kept is not None
     assert kept.evidence is not None
     before = (kept.entities, kept.relations, kept.evidence.entities, kept.evidence.relations)
-    for (table, schema), old in zip(MERGED_TABLES.items(), before, strict=True):
+    for table, old in zip(MERGED_TABLES, before, strict=True):
         again, (key, *_) = found.path(table, 0), SORT_KEYS[table]
         with found.open({"again": [again], "changed": [found.path(_IDS[key])]}) as connection:
             view_files(connection, "before", [old])
             rows = f"FROM again UNION ALL BY NAME FROM before ANTI JOIN changed USING ({key})"
             rows += f" ORDER BY {', '.join(SORT_KEYS[table])}"
-            pq.write_table(database.fetch(connection, rows, schema), again, compression="lz4")
+            found.write_rows(connection, table, 0, rows)
 
 
 def _deal(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str) -> None:

@@ -1,10 +1,10 @@
 """The in-memory database in which a merge runs, and its statements."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow as pa
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.storage.duckdb import connect, define_macros, open_duckdb
+from lightrag_dagster.storage.duckdb import bounded, connect, define_macros, open_duckdb
 from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
@@ -50,18 +50,9 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
     """Open an empty database that spills into a folder of its own below `scratch`, with variables and macros set.
 
     If several workers do so at a time, each has its share of memory and processors.
-
-    Raises:
-        StoreError: the disk refuses.
     """
-    with (
-        _spill_folder(scratch) as spill,
-        open_duckdb(
-            memory_limit=f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
-            threads=max(1, (os.cpu_count() or 1) // workers),
-            temp_directory=spill,
-        ) as connection,
-    ):
+    memory, threads = max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES), max(1, (os.cpu_count() or 1) // workers)
+    with bounded(f"{memory:.2f}GB", scratch / f".merge.{uuid4().hex}", threads=threads) as connection:
         _define_macros(connection)
         _prepare(connection, variables)
         yield connection
@@ -98,11 +89,6 @@ def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> Non
     for name, value in ({"whitespace": WHITESPACE} | variables).items():
         connection.execute(f"SET VARIABLE {name} = $1", [value])
     connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, base_id VARCHAR, entity_id VARCHAR)")
-
-
-def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:
-    with atomic.disk_errors(scratch):
-        return tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def merge_fact_evidence(evidence: pa.Table) -> pa.Table:
     ids = pa.chunked_array([*evidence["subject_id"].chunks, *evidence["object_id"].drop_null().chunks], pa.string())
     with database.open_small_database({}) as connection, database.readable([]):
         connection.register("fact_evidence", evidence)
-        connection.register("entity_degree", pa.table({"entity_id": ids, "name": ids}))
+        connection.register("end_degree", pa.table({"entity_id": ids, "name": ids}))
         return database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
 
 

@@ -1,24 +1,23 @@
 """Facts in the merge: what they add to the mentions of the first reading, and facts of all sources as one.
 
 choose → facts: the readings that count, and mentions of the names and pairs that the first reading lacks in their chunk
-deal   → evidence: facts under the ids of their entities, by the decisions
-finish → facts merged, under the display names of their entities
+deal   → evidence: facts under the ids of their entities, by the decisions, by part
+finish → evidence in order, and facts merged, under the display names of their entities
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.names import folded
-from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT_KEYS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.names import name_entities, register_removed
-from lightrag_dagster.stages.merging.parts import Added, Workspace
+from lightrag_dagster.stages.merging.parts import Added, Workspace, deal_out
 
-_ORDER = PASS_SORT_KEYS["fact_evidence"]
 _SPELLINGS = pa.schema([("relation", pa.string()), ("spelling", pa.string())])
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
@@ -47,22 +46,31 @@ def _spellings(connection: "duckdb.DuckDBPyConnection") -> pa.Table:
     return pa.table({"relation": relations, "spelling": [chosen[folded(one)] for one in relations]}, _SPELLINGS)
 
 
-def write_evidence(space: Workspace) -> None:
-    """Write `fact_evidence`, after the entities that split names mean are known."""
+def deal_evidence(space: Workspace) -> Workspace:
+    """Deal `fact_evidence` and its ends to their parts, after the entities that split names mean are known.
+
+    A single part has the evidence in a file, and reads all names. Returns the space with the call that dealt.
+    """
+    call = uuid4().hex
     with space.open({"chosen_fact": [space.path("chosen_fact")]} | space.splits) as connection:
         names = "SELECT subject AS name FROM chosen_fact UNION SELECT object FROM chosen_fact WHERE object IS NOT NULL"
         name_entities(connection, names, space.curation)
         register_removed(connection, space.curation)
         database.run(connection, "fact_evidence")
-        for part in space.parts:
-            of_part = f"FROM fact_evidence WHERE part_of(fact_id) = {part} ORDER BY {', '.join(_ORDER)}"
-            rows = database.fetch(connection, of_part, FACT_EVIDENCE)
-            pq.write_table(rows, space.path("fact_evidence", part), compression="lz4")
+        if len(space.parts) == 1:
+            space.write(connection, "FROM fact_evidence", "fact_evidence")
+            return space
+        deal_out(connection, space, "SELECT *, part_of(fact_id) AS part FROM fact_evidence", "fact_evidence", call)
+        deal_out(connection, space, "SELECT *, part_of(entity_id) AS part FROM fact_end", "fact_end", call)
+    return replace(space, dealt=space.dealt | {call})
 
 
 def merge_facts(space: Workspace, part: int) -> None:
-    """Write the rows of `merged_facts` of a part, after the entities are grouped."""
-    views = {"fact_evidence": [space.path("fact_evidence", part)], "entity_degree": space.paths("entity_degree")}
-    with space.open(views) as connection:
-        rows = database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
-        pq.write_table(rows, space.path("merged_facts", part), compression="lz4")
+    """Write the rows of MERGED_PASS_TABLES of a part, after the names of all entities are dealt."""
+    dealt = {
+        "fact_evidence": space.dealt_to(part, "fact_evidence", space.path("fact_evidence")),
+        "end_degree": space.dealt_to(part, "end_degree", space.path("entity_degree", 0)),
+    }
+    with space.open(dealt) as connection:
+        space.write_rows(connection, "fact_evidence", part)
+        space.write_rows(connection, "merged_facts", part, database.read_statement("merge_facts"))

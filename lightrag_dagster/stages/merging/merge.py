@@ -27,7 +27,7 @@ from lightrag_dagster.schemas import ENTITIES, MERGED_TABLES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database, parts
 from lightrag_dagster.stages.merging.changes import find_changed, find_relations, keep_others
-from lightrag_dagster.stages.merging.facts import merge_facts, read_facts, write_evidence
+from lightrag_dagster.stages.merging.facts import deal_evidence, merge_facts, read_facts
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
 from lightrag_dagster.stages.merging.parts import Added, Dealt, Size, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
@@ -183,11 +183,11 @@ class _Grouped(NamedTuple):
 
 def _group_all(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, engine: Engine) -> _Grouped:
     """Group all mentions, in parts."""
-    added, undecided = _choose(space, inputs, rules)
+    space, added, undecided = _choose(space, inputs, rules)
     space = replace(space, workers=engine.workers)
     shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
     dealt = list(engine.map(partial(parts.deal, space), shares))
-    space = replace(space, dealt=frozenset(one.call for one in dealt))
+    space = replace(space, dealt=space.dealt.union(one.call for one in dealt))
     engine.map(partial(parts.group_entities, space), space.parts)
     if len(space.parts) > 1:
         taken = [space.parts[worker :: engine.workers] for worker in range(engine.workers)]
@@ -200,7 +200,7 @@ def _group_all(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, eng
 def _group_changed(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, previous: Previous) -> _Grouped | None:
     """Group the mentions of what changed since an earlier merge, in one part; None if that is too much."""
     space = replace(space, size=space.size._replace(bits=0))
-    added, undecided = _choose(space, inputs, rules)
+    space, added, undecided = _choose(space, inputs, rules)
     (share,) = _shared_out(inputs, added, 1)
     dealt = parts.deal(space, share)
     found = find_changed(replace(space, dealt=frozenset([dealt.call])), previous)
@@ -212,17 +212,17 @@ def _group_changed(space: Workspace, inputs: Sequence[MergeInput], rules: Rules,
     return _Grouped(found, LOCAL, [dealt], undecided)
 
 
-def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Added, int]:
-    """Choose what counts of each chunk; return the mentions that are added, and the number of undecided ones."""
+def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Workspace, Added, int]:
+    """Choose what counts of each chunk; return the space, the mentions that are added, and the number undecided."""
     parts.choose(alone, inputs)
     added = read_facts(alone, inputs) if alone.facts else Added()
     undecided = parts.split_names(alone, inputs, added)
     if alone.facts:
-        write_evidence(alone)
+        alone = deal_evidence(alone)
     if rules.terms != "off":
         terms = parts.find_terms(alone, inputs, added.entities, wanted=rules.terms == "on")
         added = added._replace(entities=added.entities + terms)
-    return added, undecided
+    return alone, added, undecided
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

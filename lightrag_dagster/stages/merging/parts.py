@@ -9,10 +9,10 @@ split       the same, and all mentions   → which entity each split name means 
 facts       the same, all readings       → facts that count, and the mentions that they add; see facts.py
 terms       the same, and all mentions   → mentions of phrases that are terms
 deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
-            documents of the chunks that name them, by part
+            documents of the chunks that name them, by part; of facts, evidence and ends, see facts.py
 group       evidence of a part         → a row an entity or relation, with its distinct descriptions; of entities also
-            their degrees, for the parts of their relations
-degrees     those of some parts        → the same, by part of relations
+            their degrees, for the parts of their relations and facts
+degrees     those of some parts        → the same, by part of relations and facts
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster import schemas
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.fact_schemas import FACTS, READINGS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_PASS_TABLES, PASS_SORT_KEYS, READINGS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
@@ -46,6 +46,7 @@ _MOST_BITS = 12
 _BITS_DEALT_AT_ONCE = 2
 """Bits of the largest size that is dealt to one part to find the rows that stay: two million mentions."""
 
+_MERGED, _KEYS = schemas.MERGED_TABLES | MERGED_PASS_TABLES, schemas.SORT_KEYS | PASS_SORT_KEYS
 _INDEX = pa.field("chunk_index", pa.int32())
 DEALT = {
     "entity_evidence": schemas.ENTITY_EVIDENCE.append(_INDEX),
@@ -56,7 +57,9 @@ DEALT = {
         + [_INDEX]
     ),
     "citation": pa.schema([(name, pa.string()) for name in ("chunk_id", "doc_id", "source", "path")]),
-    "relation_degree": pa.schema([("entity_id", pa.string()), ("name", pa.string()), ("degree", pa.int64())]),
+    "fact_evidence": FACT_EVIDENCE,
+    "fact_end": pa.schema([("entity_id", pa.string()), ("fact_part", pa.int32())]),
+    "end_degree": pa.schema([("entity_id", pa.string()), ("name", pa.string()), ("degree", pa.int64())]),
 }
 SPLIT = {
     "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
@@ -184,6 +187,11 @@ class Workspace:
         """Write the rows of a query to the file of a step."""
         connection.execute(f"COPY ({query}) TO {quoted(self.path(table, part))} (FORMAT parquet, COMPRESSION lz4)")
 
+    def write_rows(self, connection: duckdb.DuckDBPyConnection, table: str, part: int, query: str = "") -> None:
+        """Write the rows of a merged table of a part: those of a query, by default those of its view in their order."""
+        rows = database.fetch(connection, query or f"FROM {table} ORDER BY {', '.join(_KEYS[table])}", _MERGED[table])
+        pq.write_table(rows, self.path(table, part), compression="lz4")
+
 
 class Dealt(NamedTuple):
     """A call of `deal`, which begins the names of its files, and ids of those names and relations that decisions name.
@@ -271,6 +279,8 @@ def group_entities(space: Workspace, part: int) -> None:
     ends = "endpoint" if apart else "relation_evidence"
     dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", ends)}
     dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
+    if several:  # else all read all degrees
+        dealt["fact_end"] = space.dealt_to(part, "fact_end") if space.facts else []
     with space.open(dealt) as connection:
         register_written(connection, space.curation.written)
         for step in ("group_entities",) if apart else ("endpoint", "group_entities"):
@@ -279,14 +289,14 @@ def group_entities(space: Workspace, part: int) -> None:
         whole = "SELECT entity_id, name, degree FROM entity_group"
         degrees = database.read_statement("degrees") if several else whole
         space.write(connection, degrees, "entity_degree", part)
-        _write_evidence(connection, space, "entity_evidence", part)
+        space.write_rows(connection, "entity_evidence", part)
 
 
 def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
-    """Deal the names and degrees of entities of some parts to the parts of their relations; return the call."""
+    """Deal the names and degrees of entities of some parts to those of their relations and facts; return the call."""
     call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
     with space.open({"entity_degree": degrees}) as connection:
-        deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
+        deal_out(connection, space, "FROM entity_degree", "end_degree", call)
     return call
 
 
@@ -295,16 +305,14 @@ def group_relations(space: Workspace, part: int) -> None:
     dealt = {
         "relation_evidence": space.dealt_to(part, "relation_evidence"),
         "citation": space.dealt_to(part, "relation_citation", space.path("citation")),
-        "relation_degree": space.dealt_to(part, "relation_degree", space.path("entity_degree", 0)),
+        "end_degree": space.dealt_to(part, "end_degree", space.path("entity_degree", 0)),
     }
     with space.open(dealt) as connection:
-        connection.execute(
-            "CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM relation_degree"
-        )
+        connection.execute("CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM end_degree")
         register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance(connection, "relation"), "relation_group", part)
-        _write_evidence(connection, space, "relation_evidence", part)
+        space.write_rows(connection, "relation_evidence", part)
 
 
 def finish(space: Workspace, task: tuple[str, int]) -> None:
@@ -313,8 +321,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
     group = {"entities": "entity_group", "relations": "relation_group"}[table]
     with space.open({group: [space.path(group, part)], "summary": [space.path("summary")]}) as connection:
         database.run(connection, f"describe_{table}")
-        rows = database.fetch(connection, database.read_statement(f"finish_{table}"), schemas.MERGED_TABLES[table])
-        pq.write_table(rows, space.path(table, part), compression="lz4")
+        space.write_rows(connection, table, part, database.read_statement(f"finish_{table}"))
 
 
 def deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
@@ -338,10 +345,3 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
         f" provenance('{kind}_chunk', '{kind}_unlisted', '{kind}_document', getvariable('listed_chunks')) p"
         f" ON p.id = g.{kind}_id"
     )
-
-
-def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, part: int) -> None:
-    rows = database.fetch(
-        connection, f"FROM {table} ORDER BY {', '.join(schemas.SORT_KEYS[table])}", schemas.MERGED_TABLES[table]
-    )
-    pq.write_table(rows, space.path(table, part), compression="lz4")

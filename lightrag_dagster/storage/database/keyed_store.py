@@ -2,7 +2,8 @@
 
 import contextlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -12,7 +13,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database, given
 
-_ERASED_AT_ONCE = 10_000
+_AT_ONCE = 10_000
 
 
 class KeyedTable(Database):
@@ -59,18 +60,27 @@ class KeyedTable(Database):
         with self.begin() as connection:
             return set(connection.execute(self._select_keys, given(keys)).scalars())
 
-    def keys(self) -> set[str]:
-        """Return the keys of all rows, without using them."""
-        with self.begin() as connection:
-            return set(connection.execute(sa.select(self._table.c.key)).scalars())
-
-    def erase(self, keys: Iterable[str]) -> None:
-        """Remove the rows with these keys for good, and what is left in the file of rows that were removed before."""
-        remove, ordered = sa.delete(self._table).where(self.among(self._table.c.key)), sorted(keys)
-        for start in range(0, len(ordered), _ERASED_AT_ONCE):
+    def keys(self) -> Iterator[str]:
+        """Yield the keys of all rows, in order, without using them; the store is free between some and the next."""
+        key, some = self._table.c.key, [""]
+        while some:
             with self.begin() as connection:
-                connection.execute(remove, given(ordered[start : start + _ERASED_AT_ONCE]))
+                after = sa.select(key).where(key > some[-1]).order_by(key).limit(_AT_ONCE)
+                some = list(connection.execute(after).scalars())
+            yield from some
+
+    def erase(self, keys: Iterable[str]) -> int:
+        """Remove the rows with these keys for good, and what is left in the file of rows that were removed before.
+
+        Returns the number of keys.
+        """
+        remove, left, erased = sa.delete(self._table).where(self.among(self._table.c.key)), iter(keys), 0
+        while some := list(islice(left, _AT_ONCE)):
+            with self.begin() as connection:
+                connection.execute(remove, given(some))
+            erased += len(some)
         self.rewrite(self._table)
+        return erased
 
     @property
     def stored_bytes(self) -> int:

@@ -45,7 +45,7 @@ class BucketFiles(Files):
         """See `Files.open_folder`."""
         if again:
             self.mirror.listed.pop(folder, None)
-        self.mirror.open_folder(folder, self.cached_bytes, in_session=bool(records_of(self.mirror).held))
+        self.mirror.open_folder(folder, self.cached_bytes, in_session=bool(records_of(self.mirror).sessions))
         return folder
 
     def read_bytes(self, path: Path) -> bytes:
@@ -109,9 +109,9 @@ class BucketFiles(Files):
         """See `Files.push`."""
         records_of(self.mirror).push(lock)
 
-    def take_over(self, records: Sequence[Path] | None = None) -> None:
-        """See `Files.take_over`."""
-        records_of(self.mirror).take_over(records)
+    def refresh(self, records: Sequence[Path] | None = None) -> None:
+        """See `Files.refresh`."""
+        records_of(self.mirror).refresh(records)
 
     def empty_other_caches(self) -> None:
         """See `Files.empty_other_caches`."""

@@ -107,9 +107,9 @@ class Files:
         atomic.remove(folder)
 
     def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
-        """Take over the records of the bucket, and upload at the end of the block what was written, also on error.
+        """Refresh the records from the bucket, and upload at the end of the block what was written, also on error.
 
-        Within a session under the same lock, they are taken over already.
+        Within a session under the same lock, that was done already.
 
         Raises:
             BuilderLockedError: the lock was lost.
@@ -120,10 +120,10 @@ class Files:
     def push(self, lock: Lock | None = None) -> None:
         """Upload what was written so far in a session; raises as it does."""
 
-    def take_over(self, records: Sequence[Path] | None = None) -> None:
+    def refresh(self, records: Sequence[Path] | None = None) -> None:
         """Make records those of the bucket: all, unless this process is writing, or some.
 
-        While this process writes, it keeps its own, and takes over those of other ingestions.
+        While this process writes, it keeps its own, and refreshes those of other ingestions.
         """
 
     def empty_other_caches(self) -> None:

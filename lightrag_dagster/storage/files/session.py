@@ -35,10 +35,10 @@ _OF_RECORDS = (*_OF_SOURCES, "generations/")
 
 
 class BucketRecords:
-    """The records of one bucket in the cache folder of this process; `held` are the locks of its sessions."""
+    """The records of one bucket in the cache folder of this process; `sessions` has the lock of each session."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self.held: list[Lock | None] = []
+        self.sessions: list[Lock | None] = []
         self._busy = threading.RLock()
         self._mirror = mirror
         self._objects, self._notes, self._root = mirror.objects, mirror.notes, mirror.root
@@ -47,10 +47,10 @@ class BucketRecords:
     def writing(self, lock: Lock | None) -> Iterator[None]:
         """Hold a session of a writer, as `Files.session` says."""
         with self._busy:
-            if lock is None or lock not in self.held:  # else the session that took the lock has taken them over
+            if lock is None or lock not in self.sessions:  # else the session that took the lock has refreshed them
                 self._pull()
                 self._mirror.listed.clear()
-            self.held.append(lock)
+            self.sessions.append(lock)
         try:
             try:
                 yield
@@ -61,21 +61,21 @@ class BucketRecords:
             self.push(lock)
         finally:
             with self._busy:
-                self.held.remove(lock)
+                self.sessions.remove(lock)
 
     def push(self, lock: Lock | None) -> None:
         """Upload what was written so far in a session; raises as `Files.session`."""
         with self._busy:
             # Outside a session there may be what a killed process left, which must not be published.
-            if self.held:
+            if self.sessions:
                 self._push(lock)
 
-    def take_over(self, paths: Sequence[Path] | None) -> None:
-        """Make records those of the bucket, as `Files.take_over` says; raises StoreError."""
+    def refresh(self, paths: Sequence[Path] | None) -> None:
+        """Make records those of the bucket, as `Files.refresh` says; raises StoreError."""
         with self._busy:
             if paths is not None:
                 self._fetch(self._of_others(map(self._mirror.name, paths)))
-            elif not self.held:
+            elif not self.sessions:
                 self._pull()
 
     def _pull(self) -> None:
@@ -89,7 +89,7 @@ class BucketRecords:
 
         self._fetch([name for name in names if name in listed and not is_same(name)])
         self._forget([name for name in names if name not in listed])
-        if not self.held:
+        if not self.sessions:
             self._mirror.remove_leftovers()
 
     def _push(self, lock: Lock | None) -> None:
@@ -119,7 +119,7 @@ class BucketRecords:
 
     def _of_others(self, names: Iterable[str]) -> list[str]:
         """Return the records that may be taken over: all, and while this process writes, those of other ingestions."""
-        if not self.held:
+        if not self.sessions:
             return list(names)
         names = [name for name in names if name.startswith(_OF_SOURCES)]
         held, tags = self._notes.held(names), self._notes.tags(names)

@@ -38,7 +38,7 @@ class FileChecks:
         """Read what was published; `beside` lets a thread check large files. Raises StoreError if that is damaged."""
         self._beside = beside
         self._home, record = home, home.generation(snapshot_id) / FILES
-        home.files.take_over([record])
+        home.files.refresh([record])
         found = read_record(record, PublishedFiles)
         self._files = found.files if found else {}
         self._damage = None if found else Damage(record, "is missing")

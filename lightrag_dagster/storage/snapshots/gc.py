@@ -237,7 +237,7 @@ def _refresh(home: Home, source: str, paths: Iterable[Path]) -> None:
     records = [
         folder / name for folder in {path.parent for path in paths} for name in ("current.json", "candidate.json")
     ]
-    home.files.take_over([*records, home.accepted(source)])
+    home.files.refresh([*records, home.accepted(source)])
 
 
 def _tags(home: Home, kept: dict[str, str]) -> dict[str, set[str]]:

@@ -184,13 +184,13 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
 
     Raises as `home_format.require_readable`, also for a home on disk.
     """
-    home.files.take_over([home.published, home.pins, home.format])
+    home.files.refresh([home.published, home.pins, home.format])
     home_format.require_readable(home)
     pointer = read_record(home.published, Pointer)
     wanted = pinned_snapshots(home).get(name, name) if name else pointer.id if pointer else None
     if wanted:
         folder = home.generation(wanted)
-        home.files.take_over([folder / generations.MANIFEST, folder / generations.RECORD])
+        home.files.refresh([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
 def without_graph(home: Home) -> Generation | None:

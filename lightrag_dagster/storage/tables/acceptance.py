@@ -79,12 +79,12 @@ class Acceptance:
     rejected_rows: float = 0.0
 
 
-def judge(tables: SourceTables, source: str, max_failed_share: float, max_rejected_share: float = 1.0) -> Acceptance:
+def judge(tables: SourceTables, source: str, bounds: Bounds) -> Acceptance:
     """Say whether the current versions of a source's six tables may be merged; no table is read.
 
     They may when each was made from the current version of the one before it, when neither the failed share of
-    documents nor that of chunks exceeds `max_failed_share`, and when the rejected share of the rows of answers does not
-    exceed `max_rejected_share`: of all answers, or of those that the accepted version does not have. So a version that
+    documents nor that of chunks exceeds its bound, and when the rejected share of the rows of answers does not
+    exceed its own: of all answers, or of those that the accepted version does not have. So a version that
     was accepted stays accepted under any parser, and does not excuse new answers. Skipped documents count in neither
     number.
 
@@ -93,54 +93,13 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
     """
     current = tables.current_versions(source)
     versions = {table: version.version for table, version in current.items()}
-    if reason := _broken_lineage(source, current):
-        return Acceptance(accepted=False, tables=versions, reason=reason, whole=False)
-    documents, chunks = current["raw_documents"], current["extractions"]
-    shares = failed_share(documents), failed_share(chunks), AnswerRows.of(current["parsed"].sums).share
-    why = _too_many_failed(tables, documents, "documents", max_failed_share)
-    why = why or _too_many_failed(tables, chunks, "chunks", max_failed_share)
-    why = why or _rejected_too_many(tables, current["parsed"], max_rejected_share)
-    return Acceptance(why is None, versions, why, True, *shares)
-
-
-def accept(
-    home: Home, source: str, max_failed_share: float, max_rejected_share: float = 1.0, *, candidate: bool = False
-) -> Acceptance:
-    """Accept the current versions of a source's tables, all six at once, or keep the accepted ones.
-
-    With `candidate` it is those of a backfill, which become the current ones when they are accepted.
-
-    Raises:
-        StoreError: a record is damaged or the disk refuses.
-    """
-    tables = SourceTables(home, candidate=candidate)
-    acceptance, before = judge(tables, source, max_failed_share, max_rejected_share), accepted(home, source)
-    if acceptance.accepted:
-        now = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
-        _write(tables, before, now, SOURCE_TABLES)
-    return acceptance
-
-
-def _write(tables: SourceTables, before: Accepted | None, now: Accepted, promoted: Iterable[str] = ()) -> None:
-    """Write what is accepted of a source now, if it is not what was before; of a backfill, tables become current."""
-    if tables.candidate:
-        tables.promote(now.source, promoted)
-    if now != before:
-        atomic.write_text(tables.home.accepted(now.source), now.model_dump_json(indent=2))
-
-
-def _too_many_failed(tables: SourceTables, version: TableVersion, what: str, most: float) -> str | None:
-    """Return why too many rows of a table failed, with the option that asks again, if any; None if they did not."""
-    if (share := failed_share(version)) <= most:
-        return None
-    first = "".join(f"; {reason}" for reason in version.reasons)
-    asks_again = version.count("error_kind", "permanent") and not tables.candidate  # a backfill has no such option
-    again = ", with `--retry-failed` to ask again about chunks that failed for good" if asks_again else ""
-    return (
-        f"{version.count('status', 'failed'):,} of {_counted(version):,} {what} of source {version.source!r} failed "
-        f"({share:.1%}), more than the {most:.1%} that documents.max_failed_share allows{first}; "
-        f"correct them or raise the bound, and run again{again}"
-    )
+    if broken := _broken_lineage(source, current):
+        return Acceptance(False, versions, broken, whole=False)
+    documents, chunks, parsed = (current[table] for table in ("raw_documents", "extractions", "parsed"))
+    reason = _failed_too_many(tables, documents, bounds) or _failed_too_many(tables, chunks, bounds)
+    reason = reason or _rejected_too_many(tables, parsed, bounds)
+    shares = failed_share(documents), failed_share(chunks), AnswerRows.of(parsed.sums).share
+    return Acceptance(reason is None, versions, reason, True, *shares)
 
 
 def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> Acceptance:
@@ -160,48 +119,50 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         reason = f"pass {name} has read chunks of source {source!r} that are not accepted, or not yet those that are"
         return Acceptance(False, versions, reason, whole=False)
     readings, sums = made["readings"], made["read_facts"].sums
-    failed, rejected = failed_share(readings), sums.get("rejected_rows", 0)
-    share = rejected / max(1, rejected + sums.get("facts", 0))
-    if why := _too_many_failed(tables, readings, "chunks", bounds.max_failed_share):
-        reason = f"pass {name}: {why}"
-    elif share > bounds.max_rejected_share:
-        reasons = made["read_facts"].counts.get("reason", {})
-        most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
-        mend = (
-            "the cells or raise the bound" if name == OF_COLUMNS else "the schema, raise the bound or ask another model"
-        )
-        rows = "facts in columns of" if name == OF_COLUMNS else "rows of the answers about"
-        reason = (
-            f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} {rows} source "
-            f"{source!r} yield no fact ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
-            f"extraction.max_rejected_share allows{most}; mend {mend}"
-        )
-    else:
-        return Acceptance(True, versions, None, True, 0.0, failed, share)
-    return Acceptance(False, versions, reason, True, 0.0, failed, share)
+    rejected = sums.get("rejected_rows", 0)
+    rows = AnswerRows(rejected + sums.get("facts", 0), rejected)
+    problem = _failed_too_many(tables, readings, bounds)
+    if not problem and rows.share > bounds.max_rejected_share:
+        of_columns = name == OF_COLUMNS
+        mend = "the cells or raise the bound" if of_columns else "the schema, raise the bound or ask another model"
+        what = "facts in columns of" if of_columns else "rows of the answers about"
+        shown, reasons = f"{what} source {source!r} yield no fact", made["read_facts"].counts.get("reason", {})
+        problem = _rejected(rows, shown, bounds, reasons, f"mend {mend}")
+    said = f"pass {name}: {problem}" if problem else None
+    return Acceptance(said is None, versions, said, True, 0.0, failed_share(readings), rows.share)
 
 
-def accept_pass(home: Home, source: str, name: str, bounds: Bounds, *, candidate: bool = False) -> Acceptance:
-    """Accept the current versions of the tables of a pass, or keep the accepted ones; the first reading is not touched.
+def accept(home: Home, source: str, bounds: Bounds, name: str = "", *, candidate: bool = False) -> Acceptance:
+    """Accept the current versions of a source's tables, all six at once, or of those of a pass; or keep the accepted.
+
+    Those of a pass are accepted only beside accepted tables of the source, which stay. With `candidate` it is those of
+    a backfill, which become the current ones when they are accepted.
 
     Raises:
-        StoreError: a record is damaged or the disk refuses, or the source itself was never accepted.
+        StoreError: a record is damaged or the disk refuses.
     """
-    tables = SourceTables(home, candidate=candidate)
-    acceptance, record = judge_pass(tables, source, name, bounds), accepted(home, source)
-    if acceptance.accepted and record:
-        now = record.model_copy(update={"passes": dict(sorted({**record.passes, name: acceptance.tables}.items()))})
-        _write(tables, record, now, [of_pass(table, name) for table in PASS_TABLES])
+    tables, before = SourceTables(home, candidate=candidate), accepted(home, source)
+    acceptance = judge_pass(tables, source, name, bounds) if name else judge(tables, source, bounds)
+    if not acceptance.accepted or (name and not before):
+        return acceptance
+    passes = before.passes if before else {}
+    now = Accepted(source=source, tables=acceptance.tables, passes=passes)
+    if name and before:
+        now = before.model_copy(update={"passes": dict(sorted({**passes, name: acceptance.tables}.items()))})
+    if candidate:
+        tables.promote(source, [of_pass(table, name) for table in PASS_TABLES] if name else SOURCE_TABLES)
+    if before != now:
+        atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
     return acceptance
 
 
 def accept_all(
     home: Home, source: str, bounds: Bounds, passes: Iterable[str], *, candidate: bool = False
 ) -> Acceptance:
-    """Accept the current versions of a source's tables, and of those of some passes, as `accept` and `accept_pass`."""
-    acceptance = accept(home, source, *bounds, candidate=candidate)
+    """Accept the current versions of a source's tables, and of those of some passes, as `accept`."""
+    acceptance = accept(home, source, bounds, candidate=candidate)
     for name in passes:
-        accept_pass(home, source, name, bounds, candidate=candidate)
+        accept(home, source, bounds, name, candidate=candidate)
     return acceptance
 
 
@@ -240,7 +201,9 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
     with suppress(BuilderLockedError), ingesting(home, source, 0):
         tables.remove_records(source, gone)
         kept = {name: versions for name, versions in record.passes.items() if name in passes}
-        _write(tables, record, record.model_copy(update={"passes": kept}))
+        if kept != record.passes:
+            now = record.model_copy(update={"passes": kept})
+            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
 
 
 def failed_share(version: TableVersion) -> float:
@@ -248,20 +211,47 @@ def failed_share(version: TableVersion) -> float:
     return version.count("status", "failed") / max(1, _counted(version))
 
 
-def _rejected_too_many(tables: SourceTables, parsed: TableVersion, most: float) -> str | None:
+def _failed_too_many(tables: SourceTables, version: TableVersion, bounds: Bounds) -> str | None:
+    """Return why too many documents or chunks failed; None if they did not.
+
+    It names the option that asks again; a backfill has none.
+    """
+    most, share = bounds.max_failed_share, failed_share(version)
+    if share <= most:
+        return None
+    what = "documents" if version.table == "raw_documents" else "chunks"
+    asks = what == "chunks" and not tables.candidate and version.count("error_kind", "permanent")
+    again = ", with `--retry-failed` to ask again about chunks that failed for good" if asks else ""
+    first = "".join(f"; {reason}" for reason in version.reasons)
+    return (
+        f"{version.count('status', 'failed'):,} of {_counted(version):,} {what} of source {version.source!r} failed "
+        f"({share:.1%}), more than the {most:.1%} that documents.max_failed_share allows{first}; correct them or raise "
+        f"the bound, and run again{again}"
+    )
+
+
+def _rejected_too_many(tables: SourceTables, parsed: TableVersion, bounds: Bounds) -> str | None:
     """Return why too many rows of the answers were rejected; None if they were not."""
     record, source = accepted(tables.home, parsed.source), parsed.source
     has_answers = record is not None and record.tables.get("extractions") == parsed.inputs["extractions"]
     whole, new = AnswerRows.of(parsed.sums), AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
-    if whole.share <= most or new.share <= most:
+    if min(whole.share, new.share) <= bounds.max_rejected_share:
         return None
     reasons = {reason: rows for reason, rows in parsed.counts["reason"].items() if reason != NO_ROW}
     since = f", {new.rejected:,} of {new.rows:,} since it was last accepted" if new != whole else ""
+    mend = "raise the bound and run again, or backfill the source with another model or prompt"
+    shown = f"rows of the answers about source {source!r} could not be used"
+    return _rejected(whole, shown, bounds, reasons, mend, since)
+
+
+def _rejected(
+    rows: AnswerRows, shown: str, bounds: Bounds, reasons: Mapping[str, int], mend: str, since: str = ""
+) -> str:
+    """Return the sentence about rows that were rejected, given reason → rows and the next step."""
+    most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
     return (
-        f"{whole.rejected:,} of {whole.rows:,} rows of the answers about source {source!r} could not be used "
-        f"({whole.share:.1%}{since}), more than the {most:.1%} that extraction.max_rejected_share allows; most often: "
-        f"{max(reasons, key=reasons.__getitem__)}; raise the bound and run again, or backfill the source with another "
-        "model or prompt"
+        f"{rows.rejected:,} of {rows.rows:,} {shown} ({rows.share:.1%}{since}), more than the "
+        f"{bounds.max_rejected_share:.1%} that extraction.max_rejected_share allows{most}; {mend}"
     )
 
 

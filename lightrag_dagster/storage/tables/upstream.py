@@ -51,7 +51,7 @@ def record_partitions(
 
 def _read(home: Home, source: str, asset: str) -> Upstream | None:
     path = _record(home, source)
-    home.files.take_over([path])  # another machine may have asked
+    home.files.refresh([path])  # another machine may have asked
     found = read_record(path, Upstream)
     return found if found and found.asset == asset else None
 

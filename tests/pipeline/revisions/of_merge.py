@@ -19,7 +19,7 @@ from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
-from lightrag_dagster.storage.tables.acceptance import accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
 from tests.indexes.test_facts_views import database, fact
@@ -175,7 +175,7 @@ def _add_contexts(home: Home, source: str) -> None:
 
 def _weighted_generation(home: Home, source: str) -> Generation:
     """Return a generation of one source, whose relations differ in weight and rank; one entity only they name."""
-    assert accept(home, source, 0.5).accepted
+    assert accept(home, source, Bounds(0.5, 1.0)).accepted
     inputs = inputs_of(home, source)
     tables = merged_tables(home, inputs)
     relations = tables["relations"]

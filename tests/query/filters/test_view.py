@@ -1,7 +1,9 @@
 """A filter makes of a snapshot what a build of the allowed documents alone would be."""
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
@@ -138,6 +140,22 @@ def test_a_hub_keeps_its_description_where_only_chunks_beyond_the_limit_are_hidd
     (before,), (after,) = (one.graph.entities.take(_rows([weir])) for one in (whole, seen))
     assert after["description"] == before["description"]
     assert (len(whole.graph.entity_chunks.of(weir)), len(seen.graph.entity_chunks.of(weir))) == (14, 8)
+
+
+def test_what_a_question_spills_is_in_a_folder_that_the_next_process_would_remove(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    spilled = []
+    with closing(open_snapshot(Home(published_home), None)) as whole:
+        with closing(scoped(whole, Filters(sources="archive"))) as seen:
+            for one in (whole, seen):
+                found = one.statements._connection.execute("SELECT current_setting('temp_directory')").fetchall()
+                spilled.append(Path(found[0][0]).parent)
+            assert sorted(tmp_path.iterdir()) == sorted(spilled)
+            assert {path.suffix for path in spilled} == {".temporary"}
+        assert list(tmp_path.iterdir()) == spilled[:1]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

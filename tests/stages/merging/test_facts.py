@@ -286,7 +286,7 @@ MANY = [
     fact(source, chunk_id, at, f"Ada {(at * 7 + int(chunk_id[1])) % 5}", f"knows_{at % 3}", f"Firm {at % 4}")
     for source, chunk_id in (("a", "c1"), ("a", "c2"), ("b", "c3"))
     for at in range(12)
-]
+] + [fact("a", "c1", 12, "Alone", "age", 40)]
 NAMED = [entity("a", "c1", 0, "Ada 1", "person", "One."), entity("b", "c3", 0, "Firm 2", "company", "Two.")]
 PAIRED = [
     relation("a", "c1", 0, "Ada 1", "Firm 0", "k", "They."),

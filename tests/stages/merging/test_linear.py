@@ -15,7 +15,8 @@ from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import SharedFolder
-from tests.stages.merging.tables import Row, Summariser, chunk, entity, merged_in, relation, write
+from tests.stages.merging.tables import Row, Summariser, chunk, entity, extraction, merged_in, relation, write
+from tests.stages.merging.test_facts import fact
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Counting(SharedFolder):
 
 
 def many(folder: Path) -> list[MergeInput]:
-    """Write 400 chunks, each with its own names, some of all, and a chunk of two documents in ten."""
-    chunks, entities, relations = list[Row](), list[Row](), list[Row]()
+    """Write 400 chunks, each with its own names and facts, some of all, and a chunk of two documents in ten."""
+    chunks, entities, relations, facts = list[Row](), list[Row](), list[Row](), list[Row]()
     for number in range(400):
         source, where = "ab"[number % 2], f"c{number}"
         chunks += [chunk(source, f"{number // 5}.txt", number % 5, where)]
@@ -41,7 +42,9 @@ def many(folder: Path) -> list[MergeInput]:
         entities += [entity(source, where, other, name, "thing", where) for other, name in enumerate(names)]
         pairs = [(names[0], names[1]), (names[1], f"Only related {number}"), (names[2], names[3])]
         relations += [relation(source, where, index, *pair, "k", where) for index, pair in enumerate(pairs)]
-    return write(folder, chunks, entities, relations)
+        facts += [fact(source, where, index, names[index], "knows", names[index - 1]) for index in range(3)]
+    readings = [extraction(row["source"], row["chunk_id"], "r") | {"pass": "offices"} for row in facts[::3]]
+    return write(folder, chunks, entities, relations, readings=readings, facts=facts)
 
 
 @pytest.mark.long

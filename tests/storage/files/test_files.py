@@ -264,7 +264,7 @@ def test_records_are_those_of_the_last_writer(home: Home, reader: Reader) -> Non
                 atomic.write_text(home.root / path.relative_to(there.root), text)
         if text == "1":
             refresh(there)
-    there.files.take_over([one])
+    there.files.refresh([one])
     assert one.read_text() == "2"
     assert other.read_text() == ("1" if there.bucket else "2")
     refresh(there)

@@ -86,7 +86,7 @@ def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], H
         write(changed, "generations/gen-1/graph.kuzu", "other")
         (changed.root / "PUBLISHED").unlink()
     reader = replace(home, root=tmp_path / "reader" / "0")
-    reader.files.take_over()
+    reader.files.refresh()
     use(reader)
     expected = FILES | {"tables/chunks/notes/current.json": "2", "generations/gen-1/graph.kuzu": "other"}
     assert contents(reader) == {name: text for name, text in expected.items() if name != "PUBLISHED"}

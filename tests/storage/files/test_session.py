@@ -22,7 +22,7 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
         table, record = write(one, TABLE, "rows"), write(one, RECORD, "1")
     assert isinstance(one.files, BucketFiles)
     assert one.files.mirror.held([table, record]) == {table, record}
-    other.files.take_over()
+    other.files.refresh()
     assert (other.root / RECORD).read_text() == "1"
     assert not (other.root / TABLE).exists()
     other.files.open([other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
@@ -30,7 +30,7 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
     assert sorted(path.name for path in other.root.glob("tables/chunks/notes/*")) == ["1.parquet", "current.json"]
     with one.files.session():
         record.unlink()
-    other.files.take_over()
+    other.files.refresh()
     assert not (other.root / RECORD).exists()
 
 
@@ -113,7 +113,7 @@ def test_a_record_that_another_thread_removes_meanwhile_is_left_out(
 
         monkeypatch.setattr(Path, "open", open_one)
     assert [path.name for path in machine("other").root.glob("accepted/*")] == []
-    machine("other").files.take_over()
+    machine("other").files.refresh()
     assert len([*machine("other").root.glob("accepted/*")]) == 1
 
 
@@ -121,7 +121,7 @@ def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
     one = machine("one")
     write(one, "PUBLISHED", "left by a killed process")
     one.files.push()
-    one.files.take_over()
+    one.files.refresh()
     assert not one.published.exists()
 
 
@@ -135,7 +135,7 @@ def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it
         with one.files.session():
             assert (one.root / "accepted/yours.json").read_text() == "yours"
             assert (one.root / "accepted/mine.json").read_text() == "mine"
-    other.files.take_over()
+    other.files.refresh()
     assert (other.root / "NEWEST").read_text() == "mine"
 
 
@@ -148,7 +148,7 @@ def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message:
         with other.files.session():
             write(other, name, "quicker")
         write(one, name, "slower")
-    one.files.take_over()
+    one.files.refresh()
     assert (one.root / name).read_text() == "quicker"
 
 
@@ -157,7 +157,7 @@ def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> No
     with pytest.raises(KeyError), one.files.session():  # noqa: PT012
         write(one, RECORD, "1")
         raise KeyError
-    other.files.take_over()
+    other.files.refresh()
     assert (other.root / RECORD).read_text() == "1"
 
 
@@ -170,7 +170,7 @@ def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None
         assert list(other.files.list_folder(other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
         other.files.remove_folder(other.generation("gen-1"))
     assert one.files.list_folder(one.generations) == {}
-    one.files.take_over()
+    one.files.refresh()
     assert not one.generation("gen-1").exists()
 
 

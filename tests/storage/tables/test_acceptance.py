@@ -7,7 +7,7 @@ from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import gc
-from lightrag_dagster.storage.tables.acceptance import accept, accepted, failed_share
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, failed_share
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, home_of, rows, write_source
 
@@ -15,7 +15,7 @@ from tests.storage.corpus import OFFICE, RIVER, home_of, rows, write_source
 def test_six_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     assert accepted(home, "river") is None
-    outcome = accept(home, "river", 0.0)
+    outcome = accept(home, "river", Bounds(0.0, 1.0))
     assert (outcome.accepted, outcome.whole) == (True, True)
     record = accepted(home, "river")
     assert record is not None
@@ -25,9 +25,9 @@ def test_six_tables_of_one_lineage_are_accepted_together(tmp_path: Path) -> None
 
 def test_accepting_again_writes_nothing(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
-    accept(home, "river", 0.0)
+    accept(home, "river", Bounds(0.0, 1.0))
     before = home.accepted("river").stat()
-    accept(home, "river", 0.0)
+    accept(home, "river", Bounds(0.0, 1.0))
     assert home.accepted("river").stat() == before
 
 
@@ -47,7 +47,7 @@ def test_the_failed_share_decides(
 ) -> None:
     home = Home(tmp_path)
     write_source(home, "river", RIVER, failed_documents=failed_documents, failed_chunks=failed_chunks)
-    outcome = accept(home, "river", limit)
+    outcome = accept(home, "river", Bounds(limit, 1.0))
     assert outcome.accepted == (reason is None)
     assert (outcome.reason or "").startswith(reason or "")
     assert outcome.whole
@@ -57,19 +57,19 @@ def test_the_failed_share_decides(
 
 def test_a_bad_version_leaves_the_last_accepted_one(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
-    accept(home, "river", 0.2)
+    accept(home, "river", Bounds(0.2, 1.0))
     good = accepted(home, "river")
     write_source(home, "river", OFFICE, failed_documents=1)
-    assert not accept(home, "river", 0.2).accepted
+    assert not accept(home, "river", Bounds(0.2, 1.0)).accepted
     assert accepted(home, "river") == good
     write_source(home, "river", OFFICE)
-    assert accept(home, "river", 0.2).accepted
+    assert accept(home, "river", Bounds(0.2, 1.0)).accepted
     assert accepted(home, "river") != good
 
 
 def test_a_source_without_documents_is_accepted(tmp_path: Path) -> None:
     home = home_of(tmp_path, empty={})
-    assert accept(home, "empty", 0.0).accepted
+    assert accept(home, "empty", Bounds(0.0, 1.0)).accepted
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from:
     home = home_of(tmp_path, river=RIVER)
     tables = SourceTables(home)
     tables.write(stale, "river", tables.read(stale, "river"), inputs={made_from: "older"}, recipe="code")
-    outcome = accept(home, "river", 1.0)
+    outcome = accept(home, "river", Bounds(1.0, 1.0))
     assert (outcome.accepted, outcome.whole) == (False, False)
     assert outcome.reason == (
         f"{stale} of source 'river' was not made from its current {made_from}; materialise {stale} for it"
@@ -97,7 +97,7 @@ def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from:
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     (home.source_table("extractions", "river") / "current.json").unlink()
-    assert accept(home, "river", 1.0).reason == (
+    assert accept(home, "river", Bounds(1.0, 1.0)).reason == (
         "source 'river' has no extractions yet; materialise extractions for it"
     )
 
@@ -105,10 +105,10 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 def test_a_bound_that_was_raised_counts_without_reading_a_table(tmp_path: Path) -> None:
     home = Home(tmp_path)
     write_source(home, "river", RIVER, failed_documents=1)
-    assert not accept(home, "river", 0.2).accepted
+    assert not accept(home, "river", Bounds(0.2, 1.0)).accepted
     for file in home.root.rglob("*.parquet"):
         file.unlink()
-    assert accept(home, "river", 0.4).accepted
+    assert accept(home, "river", Bounds(0.4, 1.0)).accepted
     assert accepted(home, "river") is not None
 
 
@@ -118,23 +118,23 @@ def test_skipped_documents_do_not_count(tmp_path: Path, failed: int, share: floa
     write_source(home, "river", RIVER, failed_documents=failed, skipped_documents=9)
     version = SourceTables(home).require("raw_documents", "river")
     assert (version.rows, version.count("status", "skipped"), failed_share(version)) == (11 + failed, 9, share)
-    assert accept(home, "river", share).accepted
+    assert accept(home, "river", Bounds(share, 1.0)).accepted
     if failed:
-        outcome = accept(home, "river", share - 0.01)
+        outcome = accept(home, "river", Bounds(share - 0.01, 1.0))
         assert not outcome.accepted
         assert (outcome.reason or "").startswith(f"{failed} of {2 + failed} documents of source 'river' failed")
 
 
 def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
-    accept(home, "river", 0.2)
+    accept(home, "river", Bounds(0.2, 1.0))
     before, other = accepted(home, "river"), Home(tmp_path / "other")
     write_source(other, "river", OFFICE)
     tables, candidate, made = SourceTables(home), SourceTables(home, candidate=True), SourceTables(other)
 
     for table in SOURCE_TABLES:
         current = tables.require(table, "river")
-        assert not accept(home, "river", 0.2, candidate=True).accepted or table == "raw_documents"
+        assert not accept(home, "river", Bounds(0.2, 1.0), candidate=True).accepted or table == "raw_documents"
         version = made.require(table, "river")
         rows = made.read(table, "river")
         candidate.write(table, "river", rows, inputs=version.inputs, recipe="code")
@@ -143,7 +143,7 @@ def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Pat
         assert candidate.require(table, "river").version == version.version != current.version
 
     assert tables.has_candidate("river")
-    assert accept(home, "river", 0.2, candidate=True).accepted
+    assert accept(home, "river", Bounds(0.2, 1.0), candidate=True).accepted
     assert not tables.has_candidate("river")
     record = accepted(home, "river")
     assert record is not None
@@ -215,7 +215,7 @@ def test_the_rejected_share_decides_of_a_new_source(
 ) -> None:
     home = Home(tmp_path)
     answer(home, *rejected, read=8)
-    outcome = accept(home, "river", 0.0, limit)
+    outcome = accept(home, "river", Bounds(0.0, limit))
     assert outcome.accepted == (reason is None)
     assert (outcome.reason or "").startswith(reason or "")
     assert outcome.rejected_rows == sum(rejected) / (8 + sum(rejected))
@@ -223,14 +223,14 @@ def test_the_rejected_share_decides_of_a_new_source(
         assert f"more than the {limit:.1%} that extraction.max_rejected_share allows; most often: reason 1; " in str(
             outcome.reason
         )
-        assert accept(home, "river", 0.0, 0.5).accepted  # a bound that was raised counts at once
+        assert accept(home, "river", Bounds(0.0, 0.5)).accepted  # a bound that was raised counts at once
 
 
 @pytest.mark.parametrize("older", [False, True])
 def test_what_was_accepted_stays_accepted(tmp_path: Path, older: bool) -> None:
     home = Home(tmp_path)
     answer(home, 0, 0)
-    assert accept(home, "river", 0.0, 0.1).accepted
+    assert accept(home, "river", Bounds(0.0, 0.1)).accepted
     if older:
         forget_parsed(home)
     # Another parser rejects rows of the same answers.
@@ -238,7 +238,7 @@ def test_what_was_accepted_stays_accepted(tmp_path: Path, older: bool) -> None:
     lost = rows(SOURCE_TABLES["parsed"], [{"chunk_id": "chunk-0", "relations": 1, "rejected_rows": 9, "reason": "r"}])
     inputs = {"extractions": tables.require("extractions", "river").version}
     version = tables.write("parsed", "river", lost, inputs=inputs, recipe="code").version
-    outcome = accept(home, "river", 0.0, 0.1)
+    outcome = accept(home, "river", Bounds(0.0, 0.1))
     assert (outcome.accepted, outcome.rejected_rows) == (True, 0.9)
     record = accepted(home, "river")
     assert record is not None
@@ -258,12 +258,12 @@ def test_new_answers_are_judged_by_themselves_where_older_ones_exceed_the_bound(
 ) -> None:
     home = Home(tmp_path)
     answer(home, 5, 5, read=6)
-    assert accept(home, "river", 0.0, 1.0).accepted
+    assert accept(home, "river", Bounds(0.0, 1.0)).accepted
     if older:
         forget_parsed(home)
     good = accepted(home, "river")
     answer(home, *rejected, read=9, new=1)
-    outcome = accept(home, "river", 0.0, 0.2)
+    outcome = accept(home, "river", Bounds(0.0, 0.2))
     assert outcome.accepted is kept
     assert (accepted(home, "river") == good) is not kept
     if not kept:
@@ -274,6 +274,6 @@ def test_new_answers_are_judged_by_themselves_where_older_ones_exceed_the_bound(
 def test_a_new_answer_may_be_bad_where_all_together_are_good(tmp_path: Path) -> None:
     home = Home(tmp_path)
     answer(home, 0, 0, read=20)
-    assert accept(home, "river", 0.0, 0.1).accepted
+    assert accept(home, "river", Bounds(0.0, 0.1)).accepted
     answer(home, 0, 0, 3, read=30, new=1)
-    assert accept(home, "river", 0.0, 0.1).accepted
+    assert accept(home, "river", Bounds(0.0, 0.1)).accepted

@@ -1,6 +1,7 @@
 -- The rows of `fact_evidence`: facts under the ids of their entities. Those of removed entities and relations, and of an
 -- entity with itself, are left out. Equal facts have one id: what they say in normal form, and when it holds.
--- Registered before: chosen_fact, entity_name, split_chunk, split_type, removed.
+-- Registered before: chosen_fact, entity_name, split_chunk, split_type, removed. `fact_end` has the parts that need the name
+-- of an entity.
 CREATE TEMP TABLE fact_evidence AS
 WITH named AS (
     SELECT f.*, CASE WHEN s.chunk_id IS NOT NULL THEN s.entity_id WHEN u.chunk_id IS NOT NULL THEN u.entity_id
@@ -23,3 +24,8 @@ SELECT 'fact-' || text_digest(to_json([
 FROM named
 WHERE subject_id IS NOT NULL AND (object IS NULL OR object_id <> subject_id)
   AND NOT coalesce(relation_id(subject_id, object_id) IN (SELECT id FROM removed), false);
+
+CREATE TEMP VIEW fact_end AS
+SELECT subject_id AS entity_id, part_of(fact_id) AS fact_part FROM fact_evidence
+UNION
+SELECT object_id, part_of(fact_id) FROM fact_evidence WHERE object_id IS NOT NULL;

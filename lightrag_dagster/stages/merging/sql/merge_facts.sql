@@ -1,4 +1,4 @@
--- The rows of `merged_facts`: one for all evidence of a fact. Registered before: fact_evidence, entity_degree.
+-- The rows of `merged_facts`: one for all evidence of a fact. Registered before: fact_evidence, end_degree.
 WITH merged AS (
     SELECT fact_id, subject_id, relation, object_id, min(value) AS value, any_value(value_kind) AS value_kind,
            any_value(number) AS number, any_value(unit) AS unit, any_value(value_date) AS value_date,
@@ -9,7 +9,7 @@ WITH merged AS (
            list_sort(list(DISTINCT source)) AS sources, count(*) AS mention_count
     FROM fact_evidence GROUP BY fact_id, subject_id, relation, object_id
 ),
-name AS (SELECT DISTINCT entity_id, name FROM entity_degree),
+name AS (SELECT DISTINCT entity_id, name FROM end_degree),
 complete AS (
     SELECT fact_id, subject_id, s.name AS subject, relation, object_id, o.name AS object,
            m.* EXCLUDE (fact_id, subject_id, relation, object_id)
