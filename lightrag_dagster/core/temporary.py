@@ -31,7 +31,8 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     try:
         folder, process = Path(tempfile.mkdtemp(_OURS, prefix)), os.getpid()
     except OSError as error:
-        raise StoreError("no folder for temporary files can be written; set TMPDIR to one with room") from error
+        why = error.strerror or str(error)
+        raise StoreError(f"no folder for temporary files can be written: {why}; set TMPDIR to one with room") from error
     try:
         with _held(folder):
             for leftover in folder.parent.glob(f"{prefix}*{_OURS}"):

@@ -45,7 +45,7 @@ _REVISIONS = {
     "extractions": 4,
     "mentions": 7,
     "facts": 6,
-    "merge": 14,
+    "merge": 13,
     "stores": 13,
     "report": 5,
     "duplicates": 1,

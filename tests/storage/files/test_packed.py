@@ -97,7 +97,7 @@ def test_no_place_for_a_temporary_file_is_no_damage(
     packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(
-        StoreError, match=r"cannot write in the folder of temporary files: No such file or directory; nothing was"
+        StoreError, match=r"no folder for temporary files can be written: No such file or directory; set TMPDIR"
     ):
         packed.hash_of(objects, GRAPH)
 
