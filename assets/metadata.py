@@ -184,7 +184,7 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if isinstance(report, ReadReport):
-        metadata |= {"unchanged": report.kept, **_about_documents(report.reading)}
+        metadata |= {"unchanged": report.kept, **_about_documents(report.documents)}
     is_asked = kind_of(version.table) in ("extractions", "readings")
     if is_asked or usage.calls or usage.stored:
         metadata |= {_COUNTED_AS.get(name, name): getattr(usage, name) for name in COUNTED}

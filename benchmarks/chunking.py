@@ -25,7 +25,7 @@ import pyarrow as pa
 from benchmarks.passages import generate
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.reading_schemas import STAMPS
+from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents

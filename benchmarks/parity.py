@@ -22,9 +22,9 @@ import pyarrow as pa
 import yaml
 
 from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.query.keywords import parse_keywords
-from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.listing import list_files, rows_of

@@ -50,7 +50,7 @@ ROOMS = {
     "settings": "core",
     "schemas": "core",
     "view_schemas": "core",
-    "reading_schemas": "core",
+    "listing_schemas": "core",
     "fact_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",

@@ -18,6 +18,7 @@ from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.listing_schemas import LISTED, LISTING_STATE
 from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
@@ -34,7 +35,6 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.reading_schemas import LISTED, READING_STATE
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
@@ -81,7 +81,7 @@ class ReadDocuments(NamedTuple):
 class ReadReport(StageReport):
     """Result of reading the documents of a source, with a description of them."""
 
-    reading: ReadDocuments
+    documents: ReadDocuments
 
 
 def read_source(
@@ -126,7 +126,7 @@ def read_source(
         losses_accepted = judge.accepted or recipes.settings.documents.accepts_deletes_of(name)
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
-    return ReadReport(**vars(report(version, stored, kept, usage)), reading=about)
+    return ReadReport(**vars(report(version, stored, kept, usage)), documents=about)
 
 
 @contextmanager
@@ -182,7 +182,7 @@ def _record(
 
 def _remove_damaged_state(tables: SourceTables, source: str) -> None:
     """Remove files that are kept beside the documents and whose ends are damaged: all documents are read again then."""
-    for table in READING_STATE:
+    for table in LISTING_STATE:
         current = tables.current(table, source)
         paths = [path for path in tables.open(table, source, current.version) if path.exists()] if current else []
         try:

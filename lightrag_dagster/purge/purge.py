@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
+from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -25,7 +26,6 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, note, unused, used_responses, used_summaries, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.purge.documents import stored_documents, versions_by_path
-from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -225,14 +225,14 @@ def _forget_unfinished(home: Home, source: str) -> None:
         for path in [folder / "candidate.json", *folder.glob(".*")]:
             path.unlink(missing_ok=True)
     # They may be of an earlier reading, if the last one was killed before it wrote its own.
-    for table in READING_STATE:
+    for table in LISTING_STATE:
         (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
     atomic.remove(home.ingestion_folder(source))
 
 
 def _folders(home: Home, source: str) -> list[Path]:
     """Return the folders of all tables of a source."""
-    tables = (*SOURCE_TABLES, *READING_STATE, *SourceTables(home).tables_of_passes(source))
+    tables = (*SOURCE_TABLES, *LISTING_STATE, *SourceTables(home).tables_of_passes(source))
     return [home.source_table(table, source) for table in tables]
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from lightrag_dagster import schemas
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
-from lightrag_dagster.reading_schemas import READING_STATE
+from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.storage import manifests, versions
 from lightrag_dagster.storage.records import Pointer
 
@@ -38,7 +38,7 @@ def layout() -> str:
         schemas.SOURCE_TABLES
         | schemas.MERGED_TABLES
         | schemas.UNPARTITIONED_TABLES
-        | READING_STATE
+        | LISTING_STATE
         | PASS_TABLES
         | MERGED_PASS_TABLES
         | {"vectors": schemas.vector_schema(1)}

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import Field, ValidationError
 
 from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of, of_pass
-from lightrag_dagster.reading_schemas import READING_STATE
+from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage import home_format
@@ -30,7 +30,7 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted, TableVersion
 
-_TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE | PASS_TABLES
+_TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | LISTING_STATE | PASS_TABLES
 _WITH_SUMMARIES = ("entities", "relations")
 
 

@@ -154,13 +154,13 @@ def test_documents_are_described_over_all_shards(settings: Settings, rows: int) 
     write_source(settings, "notes", FILES | {"big.md": "A heading. " * 99})
     report = read_source(find_source(settings, "notes"), SourceTables(Home(settings.home)), Recipes.of(settings))
     sizes = {path.name: path.stat().st_size for path in (settings.sources / "notes").rglob("*") if path.is_file()}
-    largest = report.reading.largest.to_pylist()
+    largest = report.documents.largest.to_pylist()
     assert largest[0] == {"path": "big.md", "bytes": sizes["big.md"]}
     assert [one["bytes"] for one in largest] == sorted((one["bytes"] for one in largest), reverse=True)
     assert len(largest) == min(20, len(FILES) + 1)
-    assert [one["path"] for one in report.reading.failures.to_pylist()] == ["broken.txt"]
-    assert sum(report.reading.media_types.values()) == len(FILES) + 1
-    assert list(report.reading.media_types) == sorted(report.reading.media_types)
+    assert [one["path"] for one in report.documents.failures.to_pylist()] == ["broken.txt"]
+    assert sum(report.documents.media_types.values()) == len(FILES) + 1
+    assert list(report.documents.media_types) == sorted(report.documents.media_types)
     assert report.first["path"].to_pylist()
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
-from lightrag_dagster.reading_schemas import LISTED
+from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.core.in_time import map_in_order
 from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.readers import why_skipped
-from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing

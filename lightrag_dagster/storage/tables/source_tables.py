@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError, unread
 from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of, of_pass
-from lightrag_dagster.reading_schemas import READING_STATE
+from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
@@ -36,8 +36,8 @@ ALL_SOURCES = "all"
 FIRST_ROWS = 5
 """Rows of a table that a report shows."""
 
-_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE | PASS_TABLES
-_SORT_KEYS = SORT_KEYS | PASS_SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | LISTING_STATE | PASS_TABLES
+_SORT_KEYS = SORT_KEYS | PASS_SORT_KEYS | dict.fromkeys(LISTING_STATE, ("doc_id",))
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "facts", "rejected_rows", "open_dates", "file_words", "lost_words")
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.formats import format_of, media_type
-from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.settings.sources import RowsSettings

@@ -248,7 +248,7 @@ def test_a_change_of_types_reads_the_files_that_it_concerns_and_no_others(
     for types in ({}, {}, {"*.dat": "text"}, {"a.md": "text", "*.dat": "text"}, {"a.md": "text"}, {"*": "md"}, {}):
         settings = settings_of(tmp_path, types=types)
         report = read_source(find_source(settings, "office"), SourceTables(Home.of(settings)), Recipes.of(settings))
-        unopened.append(report.reading is not None and report.kept)
+        unopened.append(report.documents is not None and report.kept)
     # What is skipped by its name is never opened, nor counted.
     assert unopened == [0, 5, 5, 5, 5, 0, 0]
 

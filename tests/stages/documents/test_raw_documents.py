@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core import identity, progress
-from lightrag_dagster.reading_schemas import STAMPS
+from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder

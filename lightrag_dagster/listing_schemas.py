@@ -32,5 +32,5 @@ LISTED = table(
 """A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a
 source that can tell what changed since: with `content` only of documents that are to be read again."""
 
-READING_STATE: dict[str, pa.Schema] = {"stamps": STAMPS, "listed": LISTED}
+LISTING_STATE: dict[str, pa.Schema] = {"stamps": STAMPS, "listed": LISTED}
 """Tables by their names; rows are sorted by `doc_id`."""
