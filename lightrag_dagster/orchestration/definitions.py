@@ -69,7 +69,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
 @cache
 def _assets(namespace: Namespace, pools: bool, in_turn: bool) -> dict[str, dg.AssetsDefinition]:
     """Return the assets by name; sources are read `in_turn` where that asks a language model."""
-    chosen = {one.name: one.pool for one in ASSETS if pools} | ({"raw_documents": LLM_POOL} if pools and in_turn else {})
+    chosen = {one.name: LLM_POOL if in_turn and one.name == "raw_documents" else one.pool for one in ASSETS if pools}
     return {one.name: replace(one, pool=chosen.get(one.name)).within(namespace) for one in ASSETS}
 
 

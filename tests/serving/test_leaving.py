@@ -16,7 +16,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account, Limit
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.query.test_asked import Silent, silent
 from tests.serving.doors import KEYS, listening, service_of, tokens, until
 from tests.support import RIVER, build, write_source
@@ -82,6 +82,17 @@ def test_a_stream_that_takes_too_long_says_so_in_its_last_line(paid: Settings, s
         assert [*lines[0]] == ["references"]
         assert "too long" in lines[-1]["error"] or "more than 1 s" in lines[-1]["error"]
         until(lambda: silent.open == 0, 5)
+
+
+def test_a_stream_that_fails_counts_as_its_refusal(paid: Settings, loopback: Loopback) -> None:
+    loopback.fault = lambda _: Reply.error(500)
+    with listening(service_of(paid.changed(llm={"max_retries": 0}))) as client:
+        streamed = client.post("/query/stream", json=ASKED)
+        (last,) = [json.loads(line)["error"] for line in streamed.text.splitlines()[1:]]
+        metrics = client.get("/metrics").text
+    assert (streamed.status_code, "500" in last) == (200, True)
+    assert 'lightrag_question_seconds_count{door="/query/stream",outcome="502"} 1.0' in metrics
+    assert 'outcome="ok"' not in metrics
 
 
 def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
