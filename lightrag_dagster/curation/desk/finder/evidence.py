@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, Places
@@ -87,11 +88,10 @@ def collect(
     bits = np.log2(max(entities.num_rows, _LEAST_ENTITIES))
     name_words, words, numbers = (_matrix(connection, entities.num_rows, of) for of in _WORDS)
     graph = _neighbours(entities, relations)
-    names, descriptions, types = (
-        np.array(entities[column].to_pylist(), dtype=object) for column in ("name", "description", "type")
-    )
+    names, types = (np.array(entities[column].to_pylist(), dtype=object) for column in ("name", "type"))
+    beginnings = pc.utf8_slice_codeunits(entities["description"], 0, _COMPARED_CHARACTERS).to_pylist()
     keys = np.array([name_key(name) for name in names.tolist()], dtype=object)
-    begun = np.array([text[:_COMPARED_CHARACTERS].casefold() for text in descriptions.tolist()], dtype=object)
+    begun = np.array([text.casefold() for text in beginnings], dtype=object)
     typed = ~np.isin(types.astype(str), _NO_TYPES)
     compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
     # Words that were only joined or divided agree.
