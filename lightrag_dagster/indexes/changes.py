@@ -62,8 +62,8 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
 def changes_between(before: Generation, after: Generation, most: int | None = None) -> pa.Table:
     """Return what differs between two snapshots, sorted by kind, name and id; raises StoreError.
 
-    With `most`, only the first so many of each kind. A row whose columns differ in places of evidence alone has
-    `chunk_ids` as its column, without values.
+    With `most`, only the first of each kind, at most this number. A row whose columns differ in places of evidence
+    alone has `chunk_ids` as its column, without values.
     """
     return pa.concat_tables([CHANGES.empty_table(), *_changes(before, after, most)])
 

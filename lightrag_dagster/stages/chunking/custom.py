@@ -50,15 +50,11 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     for start, end in [*(one[:2] for one in cuts), (len(text), len(text))]:
         left_out += sum(map(len, text[at:start].split()))
         at = max(at, end)
-    if left_out and not cuts:
-        raise SourceError(
-            f"{settings.function} returned no chunk of {document.name}, whose {left_out:,} characters would be lost; "
-            "correct it, or leave the document out by named_sources.X.exclude"
-        )
     if left_out:
-        _log.warning(
-            "%s left out %d characters of %s, which are in no chunk", settings.function, left_out, document.name
-        )
+        said = f"{settings.function} left out {left_out:,} characters of {document.name}, which are in no chunk"
+        if not cuts:
+            raise SourceError(f"{said}; correct it, or leave the document out by named_sources.X.exclude")
+        _log.warning("%s", said)
     return cuts
 
 

@@ -64,7 +64,7 @@ def test_text_that_is_in_no_chunk_is_counted(caplog: pytest.LogCaptureFixture) -
         (path("failing"), SourceError, "failing failed on s/a.md: RuntimeError: no idea how to cut a text;"),
         (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is not a span of its 6 characters;"),
         (path("words"), SourceError, "words returned 'some' for s/a.md, which is not a span"),
-        (path("nothing"), SourceError, "nothing returned no chunk of s/a.md, whose 5 characters would be lost;"),
+        (path("nothing"), SourceError, "nothing left out 5 characters of s/a.md, which are in no chunk; correct it"),
         (path("missing"), SettingsError, "has no attribute 'missing'; give the dotted path"),
         (
             "no_such_module.cut",

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, Places
-from lightrag_dagster.pipeline.cross_shard import sql
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -81,7 +81,7 @@ def collect(
     kept = connection.sql("SELECT * FROM kept ORDER BY a, b").fetchnumpy()
     one, other = kept["a"], kept["b"]
     connection.execute(f"SET VARIABLE name_words = {_NAME_WORDS}")
-    connection.execute(sql("evidence", __package__))
+    connection.execute(read_sql(__package__, "sql/evidence"))
     agreed = connection.sql("FROM agreed").fetchnumpy()
     folded = connection.sql("SELECT text, compact FROM name ORDER BY n").fetchnumpy()
     ordered = np.array([" ".join(sorted(text.split())) for text in folded["text"]], dtype=object)
