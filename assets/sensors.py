@@ -4,11 +4,9 @@ The sensors compare records in the home, through `pipeline.pending`, since Dagst
 partitions nor accepted versions. Assets downstream of the knowledge base follow its content by conditions.
 """
 
-import json
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -92,8 +90,8 @@ _SENSORS = {
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
-        "Appends each failed run to failures.jsonl in the home, and tells of it by a message to the address in "
-        f"{WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and daily while it does.",
+        f"Logs why a run failed, and tells of it by a message to the address in {WEBHOOK_VARIABLE}, if there is one: "
+        "for each cause, when something starts to fail, and daily while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,
@@ -289,16 +287,6 @@ def _failed_checks(
 
 
 def _record(lightrag: LightRAG, context: dg.RunStatusSensorContext, error: str) -> None:
-    run, home = context.dagster_run, lightrag.home
-    record = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "run_id": run.run_id,
-        "job": run.job_name,
-        "source": context.partition_key,
-        "error": " ".join(error.split()),
-    }
-    _log.error("run %s of job %s failed: %s", run.run_id, run.job_name, record["error"])
-    home.failures.parent.mkdir(parents=True, exist_ok=True)
-    with home.failures.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-    alerts.failed(context.instance, _subject(lightrag, context), run.run_id, str(record["error"]))
+    run, subject, error = context.dagster_run, _subject(lightrag, context), " ".join(error.split())
+    _log.error("run %s of job %s of %s failed: %s", run.run_id, run.job_name, subject.source or "all", error)
+    alerts.failed(context.instance, subject, run.run_id, error)

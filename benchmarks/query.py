@@ -38,7 +38,7 @@ from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.filters.view import filtered
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.search import Search
@@ -296,9 +296,9 @@ def main() -> None:
             ask(snapshot, embedder, mode, given.queries, mode)
     print(f"  memory, at most: {memory():.0f} MiB")
     started = time.perf_counter()
-    filtered = scoped(snapshot, Filters(sources="north"))
+    north = filtered(snapshot, Filters(sources="north"))
     print(f"  filter, first time: {time.perf_counter() - started:.2f} s")
-    ask(filtered, embedder, "mix", max(5, given.queries // 5), "mix, one source")
+    ask(north, embedder, "mix", max(5, given.queries // 5), "mix, one source")
     recall(snapshot, embedder, given.queries)
 
 

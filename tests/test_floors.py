@@ -244,8 +244,8 @@ def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
         ("core.aio", "from dagster import asset", "core must not import Dagster"),
         (
             "storage.gc",
-            "from lightrag_dagster.query.filters.view import Scope",
-            "storage must not import lightrag_dagster.query.filters.view.Scope",
+            "from lightrag_dagster.query.filters.view import View",
+            "storage must not import lightrag_dagster.query.filters.view.View",
         ),
         ("query.scope", "import assets.jobs", "assets.jobs is lightrag_dagster.assets.jobs, and would be made twice"),
         (

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lightrag_dagster.pipeline.cross_shard import sql
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.storage.duckdb import open_duckdb
 
 HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.int32()), ("item", pa.string())])
@@ -30,4 +30,4 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
     with open_duckdb(threads=1) as connection:
         for name, table in (("asked", asked), ("hits", hits), ("gold", gold)):
             connection.register(name, table)
-        return connection.sql(sql("metrics", __package__), params={"k": k}).to_arrow_table()
+        return connection.sql(read_sql(__package__, "sql/metrics"), params={"k": k}).to_arrow_table()

@@ -18,6 +18,7 @@ from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.query.types import Keywords, Retrieval
+from lightrag_dagster.storage.duckdb import quoted
 
 ASKED = pa.schema(
     [("mode", pa.string()), ("question", pa.string()), ("context_tokens", pa.int64()), ("milliseconds", pa.float64())]
@@ -77,23 +78,29 @@ def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:
 def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> list[str]:
     """Return the items that should be found but are not in the snapshot: deleted, renamed or misspelt."""
     graph = knowledge.snapshot.graph
-    places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([]).to_pylist()
-    known = {composed(f"{place['source']}/{place['path']}") for place in places}
-    wanted = pa.array(sorted({item for one in questions for item in one.gold} - known), pa.string())
-    held = pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"])
+    places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([])
+    paths = pc.utf8_normalize(pc.binary_join_element_wise(places["source"], places["path"], "/"), form="NFC")
+    wanted = pa.array(_wanted(questions), pa.string())
+    held = pc.or_(pc.is_in(wanted, value_set=paths), pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"]))
     missing: list[str] = wanted.filter(pc.invert(held)).to_pylist()
     return missing
 
 
+def _wanted(questions: Sequence[FiledQuestion]) -> list[str]:
+    return sorted({item for one in questions for item in one.gold})
+
+
 def languages_of(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, str]:
     """Return the language of what should be found for each question, the most frequent one, where it is known."""
+    wanted = ", ".join(map(quoted, _wanted(questions)))
     told = knowledge.sql(
-        "SELECT nfc_normalize(source || '/' || path) AS item, language FROM raw_documents "
-        "UNION ALL SELECT chunk_id, language FROM chunks JOIN raw_documents USING (source, doc_id) ORDER BY ALL",
+        f"CREATE TEMP TABLE wanted AS SELECT unnest([{wanted}]::VARCHAR[]) AS item; "
+        "SELECT item, language FROM (SELECT nfc_normalize(source || '/' || path) AS item, language FROM raw_documents) "
+        "SEMI JOIN wanted USING (item) WHERE language IS NOT NULL UNION ALL "
+        "SELECT item, language FROM chunks JOIN wanted ON chunk_id = item JOIN raw_documents USING (source, doc_id) "
+        "WHERE language IS NOT NULL ORDER BY ALL",
         trusted=True,
     )
-    wanted = pa.array(sorted({item for one in questions for item in one.gold}), pa.string())
-    told = told.filter(pc.and_(pc.is_in(told["item"], wanted), pc.is_valid(told["language"])))
     known = dict(zip(*(told[name].to_pylist() for name in ("item", "language")), strict=True))
     found = {one.question: Counter(known[item] for item in one.gold if item in known) for one in questions}
     return {question: counts.most_common(1)[0][0] for question, counts in found.items() if counts}

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_files
@@ -79,7 +79,8 @@ def _chosen(
         paths = tables.open("raw_documents", source, used["raw_documents"])
         view_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
         connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
-    return dict(connection.execute(sql("sample", __package__), {"first": list(first), "count": count}).fetchall())
+    wanted = {"first": list(first), "count": count}
+    return dict(connection.execute(read_sql(__package__, "sql/sample"), wanted).fetchall())
 
 
 def rows_of_documents(

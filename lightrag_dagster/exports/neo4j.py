@@ -7,10 +7,10 @@ from pathlib import Path
 
 import duckdb
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.exports.written import GRAPH_ALONE, Written
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.snapshots.generations import Generation
 
@@ -36,7 +36,8 @@ def write_neo4j(generation: Generation, folder: Path) -> Written:
     files = _FILES | (_FACT_FILES if has_facts else {})
     with open_tables(generation, ["entities", "relations", *["merged_facts"] * has_facts]) as connection:
         for name in files:
-            rows[f"{name}.csv"] = _copy(connection, sql(f"neo4j_{name}", __package__), folder / f"{name}.csv")
+            statement = read_sql(__package__, f"sql/neo4j_{name}")
+            rows[f"{name}.csv"] = _copy(connection, statement, folder / f"{name}.csv")
         [(split,)] = connection.execute(_SPLIT).fetchall()
     named = " ".join(f"--{kind}={name}.csv" for name, kind in files.items())
     command = f"neo4j-admin database import full neo4j {named} --multiline-fields=true\n"

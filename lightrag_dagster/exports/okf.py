@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.safe_markdown import cell, without_links
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.indexes.changes import changes_between
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.pipeline.communities import communities_of
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import COMMUNITIES
 from lightrag_dagster.storage.duckdb import spilling
 from lightrag_dagster.storage.manifests import Manifest
@@ -56,7 +56,7 @@ def write_okf(generation: Generation, folder: Path) -> Written:
         if before:
             day = generation.read_record(MANIFEST, Manifest).published_at[:10]
             connection.execute("SET VARIABLE day = $1", [day])
-        *tables, files = connection.extract_statements(sql("okf", __package__))
+        *tables, files = connection.extract_statements(read_sql(__package__, "sql/okf"))
         for statement in tables:
             connection.execute(statement)
         for batch in connection.sql(files.query).to_arrow_reader(_BATCH):

@@ -101,9 +101,13 @@ class MappedTable:
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
-        order = np.argsort(rows, kind="stable")
-        taken: list[dict[str, Any]] = rows_at(self.rows, rows[order]).take(pa.array(np.argsort(order))).to_pylist()
+        taken: list[dict[str, Any]] = self.table_of(rows).to_pylist()
         return taken
+
+    def table_of(self, rows: Rows) -> pa.Table:
+        """Return whole rows, in the order given, as a table."""
+        order = np.argsort(rows, kind="stable")
+        return rows_at(self.rows, rows[order]).take(pa.array(np.argsort(order)))
 
 
 def rows_at(table: pa.Table, rows: Rows) -> pa.Table:

@@ -1,6 +1,6 @@
 """The rows that two snapshots differ in, and what changed in each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -59,15 +59,16 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
     return CheckedGeneration.of(home, first.snapshot_id), CheckedGeneration.of(home, last.snapshot_id)
 
 
-def changes_between(before: Generation, after: Generation) -> pa.Table:
+def changes_between(before: Generation, after: Generation, most: int | None = None) -> pa.Table:
     """Return what differs between two snapshots, sorted by kind, name and id; raises StoreError.
 
-    A row whose columns differ in places of evidence alone has `chunk_ids` as its column, without values.
+    With `most`, only the first of each kind, at most this number. A row whose columns differ in places of evidence
+    alone has `chunk_ids` as its column, without values.
     """
-    return pa.concat_tables([CHANGES.empty_table(), *_changes(before, after)])
+    return pa.concat_tables([CHANGES.empty_table(), *_changes(before, after, most)])
 
 
-def count_changes(before: Generation, after: Generation, kinds: Sequence[str]) -> dict[str, Changed]:
+def count_changes(before: Generation, after: Generation, kinds: Iterable[str] = _COMPARED) -> dict[str, Changed]:
     """Return the numbers of rows of some kinds that differ between two snapshots; raises StoreError."""
     found = {}
     with open_duckdb() as connection:
@@ -78,11 +79,11 @@ def count_changes(before: Generation, after: Generation, kinds: Sequence[str]) -
     return found
 
 
-def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
+def _changes(before: Generation, after: Generation, most: int | None) -> Iterator[pa.Table]:
     with open_duckdb() as connection:
         for kind, one in _COMPARED.items():
             _view(connection, one, before, after)
-            columns = {"kind": kind, "columns": list(one.columns)}
+            columns = {"kind": kind, "columns": list(one.columns), "most": most}
             yield connection.sql(read_sql(__package__, "changes"), params=columns).to_arrow_table().cast(CHANGES)
 
 

@@ -1,5 +1,5 @@
 -- Compare the rows of two views, `before` and `after`, with the columns id, name, hash and shown, a struct of $columns:
--- those that are of $kind and differ.
+-- those that are of $kind and differ, the first $most of them; all, if that is NULL.
 WITH differing AS (
     SELECT coalesce(a.id, b.id) AS id, coalesce(a.name, b.name) AS name,
            CASE WHEN b.id IS NULL THEN 'added' WHEN a.id IS NULL THEN 'removed' ELSE 'changed' END AS change,
@@ -19,3 +19,4 @@ SELECT $kind AS kind, id, name, change,
     nullif(to_json(map_from_entries([(one, after->one) FOR one IN columns]))::VARCHAR, '{}') AS after
 FROM compared
 ORDER BY name, id
+LIMIT $most::BIGINT

@@ -11,7 +11,7 @@ import dagster as dg
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.checks import build_checks
-from lightrag_dagster.assets.declared import all_of
+from lightrag_dagster.assets.declared import LLM_POOL, all_of
 from lightrag_dagster.assets.jobs import build_jobs, is_wanted
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
@@ -34,7 +34,8 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     Without `pools`, for a command, no step is in one.
     Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
     """
-    versions = Recipes.of(settings).by_asset()
+    recipes = Recipes.of(settings)
+    versions, in_turn = recipes.by_asset(), settings.gold.gate or recipes.describes_figures
     providers = dict.fromkeys(("extractions", "readings"), settings.llm.provider) | dict.fromkeys(
         VECTOR_TABLES, settings.embedding.provider
     )
@@ -55,7 +56,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
         )
 
     jobs = build_jobs(settings, executor(settings.dagster.executor))
-    assets = _assets(namespace, pools)
+    assets = _assets(namespace, pools, in_turn)
     return dg.Definitions(
         assets=[assets[name].map_asset_specs(complete) for name in assets if is_wanted(name, settings)],
         asset_checks=_checks(namespace, settings.has_passes, tuple(sorted(settings.scopes))),
@@ -67,8 +68,10 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
 
 
 @cache
-def _assets(namespace: Namespace, pools: bool) -> dict[str, dg.AssetsDefinition]:
-    return {one.name: replace(one, pool=one.pool if pools else None).within(namespace) for one in ASSETS}
+def _assets(namespace: Namespace, pools: bool, in_turn: bool) -> dict[str, dg.AssetsDefinition]:
+    """Return the assets by name; sources are read `in_turn` where that asks a language model."""
+    chosen = {one.name: LLM_POOL if in_turn and one.name == "raw_documents" else one.pool for one in ASSETS if pools}
+    return {one.name: replace(one, pool=chosen.get(one.name)).within(namespace) for one in ASSETS}
 
 
 _checks = cache(build_checks)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.storage.duckdb import in_memory, quoted, spilling
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.shards import Shard
@@ -43,8 +42,3 @@ def partition(connection: "duckdb.DuckDBPyConnection", statement: str, folder: P
         return pa.concat_tables([schema.empty_table(), *(read_parquet(path).cast(schema) for path in paths)])
 
     return rows_of
-
-
-def sql(name: str, package: str = __package__) -> str:
-    """Return a statement of a package, from its folder `sql`."""
-    return read_sql(package, f"sql/{name}")

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import OpenModel, Usage
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.listing_schemas import LISTED, LISTING_STATE
 from lightrag_dagster.pipeline.captions import describing
-from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
@@ -120,7 +121,7 @@ def read_source(
                 with _noted(tables, name, listing):
                     about = about._replace(losses=_losses(name, connection, (before, now), settings))
                 if len(parts) > 1:
-                    originals = connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
+                    originals = connection.sql(read_sql(_STAGE, "sql/duplicates")).to_arrow_table()
                     stored = _mark_duplicates(step, stored, originals, engine)
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
         losses_accepted = judge.accepted or recipes.settings.documents.accepts_deletes_of(name)
@@ -293,7 +294,7 @@ def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) ->
 def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> RowsOf:
     """Partition the files of a source by the shards of their documents."""
     view_files(connection, "listed", [listing.path], LISTED)
-    return partition(connection, sql("listed"), folder, LISTED)
+    return partition(connection, read_sql(__package__, "sql/listed"), folder, LISTED)
 
 
 def _losses(

@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ExtractionModel, FreeModel, OpenModel, Usage
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
 from lightrag_dagster.models.column_reader import ColumnReader
-from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -380,7 +381,7 @@ def partition_places(connection: "duckdb.DuckDBPyConnection", files: PlaceFiles,
     Rows of earlier extractions under the condition `answers` make a chunk known.
     """
     view_known(connection, files, answers)
-    return partition(connection, sql("asked"), folder, PLACES)
+    return partition(connection, read_sql(__package__, "sql/asked"), folder, PLACES)
 
 
 def view_known(connection: "duckdb.DuckDBPyConnection", files: PlaceFiles, answers: str) -> None:
@@ -390,7 +391,7 @@ def view_known(connection: "duckdb.DuckDBPyConnection", files: PlaceFiles, answe
     """
     view_files(connection, "chunk", files.chunks, CHUNKS)
     view_files(connection, "document", files.documents, RAW_DOCUMENTS)
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {sql('spoken')}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {read_sql(__package__, 'sql/spoken')}")
     view_files(connection, "earlier", files.earlier, EXTRACTIONS)
     connection.execute(
         "CREATE OR REPLACE TEMP VIEW known AS "

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_file import derived_sql
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import in_memory, unreadable, view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -55,7 +55,7 @@ def _counted(
         files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
         view_files(connection, view, files, schema)
     connection.execute(f"SET VARIABLE most = {SAMPLED_CHUNKS}")
-    connection.execute(sql("sampled_names"))
+    connection.execute(read_sql(__package__, "sql/sampled_names"))
     connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
     counted = connection.execute(
         "SELECT source, recipe, count(grounded), count(*) FILTER (grounded) FROM grounding GROUP BY ALL ORDER BY recipe"

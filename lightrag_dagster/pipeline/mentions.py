@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -113,7 +114,7 @@ def _passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, s
         view_files(connection, "answer", step.open(answers.table, answers.version), EXTRACTIONS)
         earlier = parsed.open(step, "extractions") if parsed.versions else []
         view_files(connection, "earlier", earlier, EXTRACTIONS)
-        return partition(connection, sql("passages"), scratch / "passages", PASSAGES)
+        return partition(connection, read_sql(__package__, "sql/passages"), scratch / "passages", PASSAGES)
 
 
 def _parsed_before(tables: SourceTables, source: str, recipe: str) -> Reusable:

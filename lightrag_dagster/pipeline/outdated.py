@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from lightrag_dagster.pipeline.cross_shard import sql
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
@@ -39,7 +39,8 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
         paths = [path for name, version in records.items() for path in tables.open(reading.table, name, version)]
         with open_duckdb() as connection:
             connection.read_parquet([plain_path(path) for path in paths], union_by_name=True).create_view("extractions")
-            for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
+            found = connection.execute(read_sql(__package__, "sql/outdated_elsewhere"), {"source": source}).fetchall()
+            for other, recipe, chunks in found:
                 if recipe != reading.recipe(recipes.of_source(other)):
                     followed[other] += chunks
     return dict(followed)

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ScopeRule, Settings
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, without_marks
@@ -73,7 +73,7 @@ def allowed(documents: Sequence[Path], rule: ScopeRule, *also: Sequence[Path]) -
     values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
-        found = connection.sql(sql("allowed"), params=values).to_arrow_table()
+        found = connection.sql(read_sql(__package__, "sql/allowed"), params=values).to_arrow_table()
     shown = found.filter(found["passes"])
     for others in also:
         shown = _among(shown, "doc_id", allowed(others, rule).documents)
@@ -103,7 +103,7 @@ def to_fill(settings: Settings, above: Home, sources: Versions) -> dict[str, str
     rule = settings.scopes[settings.scope]
     values = {name: sorted(values) for name, values in rule.items()}
     return {
-        source: digest(sql("allowed"), versions, values, *_todays(above, source, versions, rule))
+        source: digest(read_sql(__package__, "sql/allowed"), versions, values, *_todays(above, source, versions, rule))
         for source, versions in sources.items()
         if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from duckdb import DuckDBPyConnection
 
 from lightrag_dagster.core.protocols import ChatRequest, question_tokens
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.identities import reasoning_effort
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import LLMSettings
@@ -160,7 +160,7 @@ def own_ratios(
         reading: The extraction, or a pass.
     """
     known = {"instructions": instruction_tokens(recipes, reading)}
-    found = connection.execute(sql("ratios", __package__), known).fetchall()[0]
+    found = connection.execute(read_sql(__package__, "sql/ratios"), known).fetchall()[0]
     extracted = bought.get(reading.purpose)
     if found[0] is None or not extracted or not extracted.output_tokens:
         return None

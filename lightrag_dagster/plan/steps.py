@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import StoreError
@@ -12,7 +13,6 @@ from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.inputs import next_inputs, next_publication
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -84,7 +84,7 @@ def _summarised_again(now: Situation, asked: Estimate) -> Estimate:
     try:
         generation = fetched(now.home, now.newest.snapshot_id)
         with open_tables(generation, columns, columns) as connection:
-            [(all_, some)] = connection.execute(sql("summarised", __package__), of).fetchall()
+            [(all_, some)] = connection.execute(read_sql(__package__, "sql/summarised"), of).fetchall()
     except StoreError as error:
         _log.warning("%s; summaries that are made again are not in the price", error)
         return NOTHING

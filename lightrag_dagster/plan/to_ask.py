@@ -8,9 +8,10 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.stored_answers import StoredAnswers
-from lightrag_dagster.pipeline.cross_shard import open_sql, sql
+from lightrag_dagster.pipeline.cross_shard import open_sql
 from lightrag_dagster.pipeline.extractions import (
     EXTRACTION,
     PlaceFiles,
@@ -118,7 +119,7 @@ def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chu
     )
     kinds = retryable_kinds(retry_failed=step.settings.retries_failed)
     view_known(connection, files, answering(kinds, earlier.recipe))
-    connection.execute(f"CREATE TEMP VIEW to_ask AS {sql('to_ask', __package__)}")
+    connection.execute(f"CREATE TEMP VIEW to_ask AS {read_sql(__package__, 'sql/to_ask')}")
 
 
 def _batches(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Table]:

@@ -91,10 +91,6 @@ class Follower:
         self._closed = True
         self._newest.close()
 
-    def close_unused(self) -> None:
-        """Have it closed when its last question has ended; see `KnowledgeBase.close_unused`."""
-        self._newest.close_unused()
-
     def __enter__(self) -> Self:
         return self
 

@@ -6,9 +6,10 @@ them.
 
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -27,6 +28,19 @@ _log = logging.getLogger(__name__)
 
 Model = TypeVar("Model")
 Result = TypeVar("Result")
+
+
+_payer: ContextVar[Account | None] = ContextVar("lightrag_payer", default=None)
+
+
+@contextmanager
+def billed_to(account: Account | None) -> Iterator[None]:
+    """Bill the calls for questions of the block to an account, each when it ends, in place of that of their base."""
+    token = _payer.set(account)
+    try:
+        yield
+    finally:
+        _payer.reset(token)
 
 
 class Models:
@@ -49,6 +63,9 @@ class Models:
 
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if possible; raises as `ChatModel.complete`."""
+        if payer := _payer.get():
+            opening = providers.open_chat_model(self._llm, self._home, request.role, payer)
+            return self._run(_once(opening, lambda model: model.complete(request)))
         return self._run(self._chat_model(request.role).complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
@@ -65,6 +82,9 @@ class Models:
                 f"the snapshot was embedded by {self._embedder_identity}, and this version has"
                 f" {embedder.identity}; run `lightrag-dagster {again}` to embed again"
             )
+        if payer := _payer.get():
+            opening = providers.open_embedder(self._embedding, self._home, payer)
+            return self._run(_once(opening, lambda model: model.embed_queries(texts, corpus_state)))
         return self._run(embedder.embed_queries(texts, corpus_state))
 
     def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
@@ -82,7 +102,7 @@ class Models:
         """
         model = self._open("stream", lambda: providers.open_plain_chat_model(self._llm.of(request.role)))
         stream = getattr(model, "stream", None)
-        if stream is None or self._account is not None:
+        if stream is None or (_payer.get() or self._account) is not None:
             answer = self.complete(request)
             yield from answer.text.splitlines(keepends=True)
             if answer.finish_reason == "length":
@@ -149,6 +169,12 @@ class Models:
             return current().result(self._loop.start(coroutine))
         except CancelledError:
             raise _closed() from None
+
+
+async def _once(opening: AbstractAsyncContextManager[Model], ask: Callable[[Model], Awaitable[Result]]) -> Result:
+    """Ask a model that is opened for one call."""
+    async with opening as model:
+        return await ask(model)
 
 
 def _next(pieces: "SimpleQueue[str | None]", pumping: "Future[None]", asked: UnderWay) -> str | None:

@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.views import Scopes
+from lightrag_dagster.query.filters.views import Views
 from lightrag_dagster.query.keywords import without_blanks
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.models import Models
@@ -46,7 +46,7 @@ class Retriever:
         self._prompts = prompts
         self._asking = Asking(prompts, models.complete)
         # Not a method, which would keep this object, and its memory, in a reference cycle.
-        self._scopes = Scopes(partial(_scoped, snapshot))
+        self._views = Views(partial(_filtered, snapshot))
         # Threads of their own: questions wait for their searches, so they must not take each other's.
         self._searchers = DaemonThreads(_SEARCHES, "lightrag-search")
 
@@ -67,7 +67,7 @@ class Retriever:
 
     def view(self, filters: Filters) -> AbstractContextManager[Snapshot]:
         """Give the filtered view of the snapshot for the block; the snapshot itself without a filter."""
-        return nullcontext(self._snapshot) if filters == Filters() else self._scopes.view(filters)
+        return nullcontext(self._snapshot) if filters == Filters() else self._views.view(filters)
 
     def warm(self, filters: Filters) -> None:
         """Load what the first question with a filter needs, by one whose vector is of no text; no model is asked."""
@@ -87,7 +87,7 @@ class Retriever:
     def close(self, timeout: float | None = None) -> None:
         """End the threads that search, in at most `timeout` seconds, and close the views of filters."""
         self._searchers.shutdown(cancel_futures=True, timeout=timeout)
-        self._scopes.close()
+        self._views.close()
 
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
@@ -141,7 +141,7 @@ class Retriever:
         return self._models.embed(texts, self._snapshot.corpus_state)
 
 
-def _scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
-    from lightrag_dagster.query.filters.view import scoped  # here, since a question without a filter needs no DuckDB
+def _filtered(snapshot: Snapshot, filters: Filters) -> Snapshot:
+    from lightrag_dagster.query.filters.view import filtered  # here, since a question without a filter needs no DuckDB
 
-    return scoped(snapshot, filters)
+    return filtered(snapshot, filters)

@@ -1,10 +1,9 @@
 """The rows that changed since the snapshot before."""
 
-from collections import defaultdict
 from typing import Any
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.indexes.changes import changes_between
+from lightrag_dagster.indexes.changes import changes_between, count_changes
 from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.fitting import Fitting
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -16,18 +15,15 @@ def changes_of(generation: Generation, bounds: PageBounds) -> dict[str, Any]:
     before = previous_snapshot(generation.home, generation.id)
     if before is None:
         return {"note": "There is no earlier snapshot to compare with."}
+    snapshots = Generation(generation.home, before.snapshot_id), generation
     try:
-        table = changes_between(Generation(generation.home, before.snapshot_id), generation)
+        table = changes_between(*snapshots, bounds.changes).select(["kind", "id", "name", "change", "columns"])
+        differing = count_changes(*snapshots)
     except StoreError as error:
         return {"note": f"The snapshot before could not be compared: {error}"}
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    fit, rows = Fitting(bounds.bytes), []
-    for row in table.select(["kind", "id", "name", "change", "columns"]).to_pylist():
-        of_kind = counts[row["kind"]]
-        if sum(of_kind.values()) < bounds.changes:
-            rows.append({**row, "name": fit.short(row["name"], bounds.path, "names of changes")})
-        of_kind[row["change"]] += 1
-    notes = fit.notes()
-    if table.num_rows > len(rows):
-        notes.append(f"changes, of which the first of each kind are listed: {table.num_rows - len(rows):,} more")
+    counts, fit = {kind: one.model_dump(exclude={"before"}) for kind, one in differing.items()}, Fitting(bounds.bytes)
+    rows = [{**row, "name": fit.short(row["name"], bounds.path, "names of changes")} for row in table.to_pylist()]
+    notes, number = fit.notes(), sum(sum(numbers.values()) for numbers in counts.values())
+    if number > len(rows):
+        notes.append(f"changes, of which the first of each kind are listed: {number - len(rows):,} more")
     return {"before": before.snapshot_id, "counts": counts, "rows": rows, "left_out": notes}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.graph.citing import newest_quotes
 from lightrag_dagster.query.snapshot import Snapshot
@@ -16,10 +16,6 @@ from lightrag_dagster.report.evidence import SourceSets, evidence_of
 from lightrag_dagster.report.fitting import Fitting
 from lightrag_dagster.report.groups import Groups, groups_of
 from lightrag_dagster.report.layout import Edges
-
-_ENTITY = pa.schema(
-    [(name, pa.string()) for name in ("entity_id", "name", "type", "description")] + [("degree", pa.int64())]
-)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         return contents_of(seen, replace(bounds, **fewer), changes)
     descriptions = chosen.table["description"].to_pylist()
     data["entities"]["description"] = fit.column("descriptions", descriptions, bounds.description)
-    keywords = [one["keywords"] for one in graph.relations.take(chosen.kept)]
+    keywords = graph.relations.table_of(chosen.kept)["keywords"].to_pylist()
     data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
     quotes = newest_quotes(seen, chosen.listed, bounds.quotes)
     data["quotes"], data["documents"] = evidence_of(graph, sources.names, quotes, fit, bounds)
@@ -101,7 +97,7 @@ def _choose(graph: Adjacency, bounds: PageBounds) -> _Chosen:
     within = (every.sources < len(listed)) & (every.targets < len(listed))
     kept = relations[within][: bounds.relations]
     edges = Edges(ends[kept, 0], ends[kept, 1], weights[kept])
-    table = _entity_table(graph.entities, entities)
+    table = graph.entities.table_of(entities)
     groups, notes = groups_of(table, _relation_table(graph, relations))
     drawing = drawing_of(groups, np.asarray(table["degree"]), every, len(listed), edges, bounds)
     first = table.slice(0, len(listed))
@@ -161,10 +157,6 @@ def _renumbered(graph: Adjacency, entities: Rows) -> Rows:
     number = np.full(len(graph.entities.ids), -1)
     number[entities] = np.arange(len(entities))
     return number[graph.endpoints]
-
-
-def _entity_table(known: MappedTable, rows: Rows) -> pa.Table:
-    return pa.Table.from_pylist(known.take(rows), _ENTITY)
 
 
 def _relation_table(graph: Adjacency, rows: Rows) -> pa.Table:

@@ -73,10 +73,7 @@ def place(groups: Numbers, parents: Numbers, edges: Edges, sizes: npt.NDArray[np
         places[inside] = _packed(settled, room, pull=0.002)
     alone = np.flatnonzero(groups < 0)
     if len(alone):
-        reach = np.hypot(*places.T).max(initial=0.0) + _SPACE * 2
-        first = int((reach / _SPACE) ** 2) + 1
-        turns = np.arange(first, first + len(alone))
-        places[alone] = _SPACE * np.sqrt(turns)[:, None] * _direction(turns)
+        places[alone] = _around(np.hypot(*places.T).max(initial=0.0) + _SPACE * 2, len(alone), _SPACE)
     middle: Places = (places.min(axis=0, initial=0.0) + places.max(axis=0, initial=0.0)) / 2
     return places - middle
 
@@ -85,6 +82,12 @@ def sunflower(number: int) -> Places:
     """Return places in a spiral that fills a disc evenly, with a distance of about 1."""
     turns = np.arange(number)
     return np.asarray(np.sqrt(turns)[:, None] * _direction(turns))
+
+
+def _around(reach: float, number: int, space: float) -> Places:
+    """Return places in a spiral around a disc, with a distance of about `space`."""
+    turns = int((reach / space) ** 2) + 1 + np.arange(number)
+    return np.asarray(space * np.sqrt(turns)[:, None] * _direction(turns))
 
 
 def _direction(turns: npt.NDArray[Any]) -> Places:
@@ -107,11 +110,19 @@ def _nested(groups: Numbers, parents: Numbers, edges: Edges) -> Places:
 
 
 def _settled(edges: Edges, radii: npt.NDArray[np.float64]) -> Places:
-    """Return places of discs: joined ones near each other, none on another."""
+    """Return places of discs, none on another: of the largest, joined ones near each other; the others around them."""
+    places = np.zeros((len(radii), 2))
     if not len(radii):
-        return np.zeros((0, 2))
-    length = float(2 * np.sqrt((radii**2).mean()))
-    return _packed(_spring(sunflower(len(radii)) * length, edges, length), radii, pull=0.03)
+        return places
+    by_size = np.argsort(-radii, kind="stable")
+    large, small = np.sort(by_size[:_SPRINGS]), by_size[_SPRINGS:]
+    length = float(2 * np.sqrt((radii[large] ** 2).mean()))
+    moved = _spring(sunflower(len(large)) * length, edges.among(large, len(radii)), length)
+    places[large] = _packed(moved, radii[large], pull=0.03)
+    if len(small):
+        reach, space = (np.hypot(*places[large].T) + radii[large]).max(), float(2 * radii[small].max())
+        places[small] = _around(reach + space, len(small), space)
+    return places
 
 
 def _radius(members: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -147,9 +158,9 @@ def _spring(
     degree = np.bincount(edges.sources, minlength=number) + np.bincount(edges.targets, minlength=number)
     pull = pull / np.sqrt(np.maximum(1, np.minimum(degree[edges.sources], degree[edges.targets])))
     for step in range(steps):
-        apart = places[:, None, :] - places[None, :, :]
-        squares = np.maximum((apart**2).sum(axis=2), (length / 100) ** 2)
-        moves = (apart * (length**2 / squares)[:, :, None]).sum(axis=1)
+        across, down = _apart(places)
+        force = length**2 / np.maximum(across**2 + down**2, (length / 100) ** 2)
+        moves = np.stack([(across * force).sum(axis=0), (down * force).sum(axis=0)], axis=1)
         along = places[edges.sources] - places[edges.targets]
         drawn = along * (np.hypot(*along.T) / length * pull)[:, None]
         for axis in range(2):
@@ -180,8 +191,15 @@ def _packed(places: Places, radii: npt.NDArray[np.float64], pull: float, steps: 
     np.fill_diagonal(touching, 0.0)
     for step in range(steps):
         places -= (places - places.mean(axis=0)) * pull * (1 - step / steps)
-        apart = places[:, None, :] - places[None, :, :]
-        distances = np.maximum(np.sqrt((apart**2).sum(axis=2)), 1e-6)
-        overlap = np.maximum(touching - distances, 0.0)
-        places += (apart / distances[:, :, None] * (overlap * 0.3)[:, :, None]).sum(axis=1)
+        across, down = _apart(places)
+        distances = np.maximum(np.sqrt(across**2 + down**2), 1e-6)
+        force = np.maximum(touching - distances, 0.0) * 0.3
+        moves = [(across / distances * force).sum(axis=0), (down / distances * force).sum(axis=0)]
+        places += np.stack(moves, axis=1)
     return places
+
+
+def _apart(places: Places) -> tuple[Places, Places]:
+    """Return the way from each place, by row, to each other, by column, along both axes."""
+    x, y = places.T
+    return x[None, :] - x[:, None], y[None, :] - y[:, None]

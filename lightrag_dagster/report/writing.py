@@ -11,7 +11,7 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.exports.exports import Writer, Writers, export_published
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.filters.view import filtered
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.report.bounds import BOUNDS, PageBounds
 from lightrag_dagster.report.changes import changes_of
@@ -63,7 +63,7 @@ def report_of(snapshot: Snapshot, filters: Filters | None = None, bounds: PageBo
     if filters is None or filters == Filters():
         generation = snapshot.generation
         return _report(snapshot, bounds, changes_of(generation, bounds), UNFILTERED, facts_of(generation, bounds))
-    with closing(scoped(snapshot, filters)) as seen:
+    with closing(filtered(snapshot, filters)) as seen:
         said = f"documents of a filter alone: {filters}"
         changes: dict[str, Any] = {"note": "Under a filter, changes are not compared."}
         hidden = {"left_out": ["facts, which are not shown under a filter"]}

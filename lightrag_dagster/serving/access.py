@@ -5,6 +5,8 @@ Hashes of tokens are kept, never tokens, so a file of them opens nothing.
 
 import hmac
 import os
+from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,8 +14,10 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
+from lightrag_dagster.spending.account import Account
 
 _VARIABLE = "SERVE_TOKENS"
 """Variable of the environment that may hold the text of a file of tokens."""
@@ -26,6 +30,16 @@ class Caller(BaseModel, extra="forbid", frozen=True):
     scope: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,63}$")
     requests_a_minute: int | None = Field(default=None, ge=1)
     dollars_a_day: float | None = Field(default=None, ge=0)
+
+    def account(self, settings: LLMSettings) -> Account | None:
+        """Return the account of a caller with a limit of dollars, named by the token and the day in UTC.
+
+        The ledger adds up what is spent, and no model is asked beyond, nor beyond the limits in the settings.
+        """
+        if self.dollars_a_day is None:
+            return None
+        of_all = Account.of(f"serve {self.name} {datetime.now(UTC).date().isoformat()}", "", settings)
+        return replace(of_all, max_cost_usd=self.dollars_a_day)
 
 
 class _TokenEntry(Caller, frozen=True):

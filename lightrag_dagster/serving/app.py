@@ -62,10 +62,10 @@ class _Door:
 
 
 async def _send_lines(service: Service, first: list[Any], rest: AsyncIterator[Any], send: Send) -> None:
-    """Send an answer in lines; an error is the last one."""
+    """Send an answer in lines; an error is the last one, and raised as HTTPException, so that it is counted."""
 
-    async def send_line(line: Any) -> None:
-        await send({"type": "http.response.body", "body": json.dumps(line).encode() + b"\n", "more_body": True})
+    async def send_line(line: Any, *, more: bool = True) -> None:
+        await send({"type": "http.response.body", "body": json.dumps(line).encode() + b"\n", "more_body": more})
 
     headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-cache")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -77,11 +77,12 @@ async def _send_lines(service: Service, first: list[Any], rest: AsyncIterator[An
     except asyncio.CancelledError:
         # By the time limit; or the client left, and cannot read it. One that does not read has a second.
         with anyio.move_on_after(_LAST_SECONDS, shield=True):
-            await send_line({"error": "it took too long; ask for less"})
-            await send({"type": "http.response.body", "body": b""})
+            await send_line({"error": "it took too long; ask for less"}, more=False)
         raise
     except Exception as error:
-        await send_line({"error": service.refusal(error).detail})
+        refused = service.refusal(error)
+        await send_line({"error": refused.detail}, more=False)
+        raise refused from None
     await send({"type": "http.response.body", "body": b""})
 
 

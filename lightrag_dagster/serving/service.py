@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.exceptions import HTTPException
 
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.models import billed_to
 from lightrag_dagster.serving.access import Caller, Tokens
 from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
@@ -56,7 +57,9 @@ class Service:
         began, outcome = time.perf_counter(), "left"
         try:
             async with self._turnstile.passing(caller):
-                yield await self._bases.of(caller)
+                base = await self._bases.of(caller.scope)
+                with billed_to(caller.account(self.settings.llm)):
+                    yield base
             outcome = "ok"
         except Exception as error:
             refused = self.refusal(error, caller)

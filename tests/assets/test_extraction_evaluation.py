@@ -9,6 +9,7 @@ import pytest
 
 from lightrag_dagster.assets.evaluation import extraction_evaluation
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.runner import evaluations_pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import _forget_records
@@ -101,8 +102,26 @@ def test_a_backfill_of_a_partition_is_stopped_by_the_gate(
     assert len(loopback.requests) == 20
     assert accepted(Home.of(worse), "notes") == before
     assert not SourceTables(Home.of(worse)).has_candidate("notes")
+    alone = ingest(worse, instance, "notes", "backfill", asset_selection=[dg.AssetKey("extractions")])
+    assert "WorseRecipeError" in str([one.event_specific_data for one in alone.all_events if one.is_step_failure])
     assert ingest(worse, instance, "notes").success, "an ingestion is no backfill"
     assert len(loopback.requests) == 20
+
+
+def test_sources_are_read_one_after_the_other_where_that_asks_a_model(settings: Settings) -> None:
+    asking = settings.changed(llm={"provider": "openai", "model": "m"})
+    gated = settings.changed(gold={"gate": True})
+    described = asking.changed(documents={"describe_figures": True})
+    for given, pools, pool in (
+        (asking, True, None),
+        (gated, True, "llm"),
+        (described, True, "llm"),
+        (gated, False, None),  # a command works at one source at a time
+    ):
+        assets = [
+            one for one in build_definitions(given, pools=pools).assets or () if isinstance(one, dg.AssetsDefinition)
+        ]
+        assert {one.op.name: one.op.pool for one in assets}["raw_documents"] == pool
 
 
 @pytest.mark.long

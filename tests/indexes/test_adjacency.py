@@ -1,14 +1,16 @@
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
-from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, build_adjacency, has_adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows, read_array
 from tests.query.tables import chunk_file, entities, graph_of, relations, write_evidence
 
@@ -252,3 +254,17 @@ def test_an_empty_array_is_damage(tmp_path: Path) -> None:
     (tmp_path / "names.npy").touch()
     with pytest.raises(ValueError, match=r"names\.npy is empty"):
         read_array(tmp_path / "names.npy")
+
+
+def test_many_rows_are_taken_as_a_table_without_objects_for_each() -> None:
+    number = 20_000
+    ids = [f"ent-{at:06}" for at in range(number)]
+    texts = pa.array([f"The description of the entity {at}." for at in range(number)])
+    known = MappedTable(pa.table({"entity_id": ids, "description": texts}), np.array(ids, dtype=np.bytes_))
+    rows = np.arange(number, dtype=np.int32)[::-1]
+    tracemalloc.start()
+    taken = known.table_of(rows)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert taken["entity_id"][:2].to_pylist() == ids[:-3:-1]
+    assert most < 100 * number

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
+from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.pipeline.cross_shard import open_sql, partition
 from lightrag_dagster.pipeline.extractions import PlaceFiles, answering, partition_places
 from lightrag_dagster.pipeline.mentions import PASSAGES
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
@@ -56,7 +57,9 @@ def test_the_texts_of_chunks_go_to_the_shards_that_parse_their_answers(tmp_path:
             (tmp_path / view).mkdir()
             made = [answer | {"chunk_id": chunk, "responses": responses} for chunk, responses in rows]
             view_files(connection, view, stored(tmp_path / view, "extractions", *made))
-        partitioned = partition(connection, sql("passages"), tmp_path / "passages", PASSAGES)
+        partitioned = partition(
+            connection, read_sql("lightrag_dagster.pipeline", "sql/passages"), tmp_path / "passages", PASSAGES
+        )
     assert partitioned(FIRST).num_rows == 0
     assert sorted(partitioned(SECOND)["chunk_id"].to_pylist()) == ["chunk-fffe", "chunk-ffff", "chunk-ffff"]
     assert set(partitioned(SECOND)["content"].to_pylist()) == {"text"}

@@ -108,18 +108,18 @@ def test_the_one_before_is_closed_when_its_questions_have_ended(following: Knowl
 
 @pytest.mark.long
 def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
-    scoped = settings.changed(scopes={"some": {"sources": ("notes",)}})
-    write_source(scoped, "notes", {"river.md": RIVER})
-    build(scoped)
-    with KnowledgeBase.follow(scope="some", settings=scoped) as following:
+    filtered = settings.changed(scopes={"some": {"sources": ("notes",)}})
+    write_source(filtered, "notes", {"river.md": RIVER})
+    build(filtered)
+    with KnowledgeBase.follow(scope="some", settings=filtered) as following:
         assert following.retrieve("gauge", mode="bm25").chunks
-        build(scoped.changed(scopes={}))
+        build(filtered.changed(scopes={}))
         for _ in range(2):
             with pytest.raises(NoSnapshotError, match="no scope some is published"):
                 following.refresh()
             with pytest.raises(NoSnapshotError):
                 following.retrieve("gauge", mode="bm25")
-        build(scoped)
+        build(filtered)
         following.refresh()
         assert following.retrieve("gauge", mode="bm25").chunks
 
@@ -180,7 +180,7 @@ def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, se
     publish(settings, NAMES[1])
     following.refresh()
     assert following.ready
-    assert set(following._newest._opened.retriever._scopes._entries) == {Filters(sources="notes")}
+    assert set(following._newest._opened.retriever._views._entries) == {Filters(sources="notes")}
     following.close()
     assert not following.ready
     with pytest.raises(ClosedError):

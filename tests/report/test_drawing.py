@@ -1,3 +1,4 @@
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -5,7 +6,7 @@ import numpy as np
 from lightrag_dagster.report.bounds import BOUNDS
 from lightrag_dagster.report.drawing import Drawing, drawing_of
 from lightrag_dagster.report.groups import Groups
-from lightrag_dagster.report.layout import SETTLED, Edges
+from lightrag_dagster.report.layout import SETTLED, Edges, place
 
 
 def drawn_of(kind: str, entities: int, listed: int, links: int = 9) -> Drawing:
@@ -43,3 +44,18 @@ def test_a_large_graph_without_communities_is_drawn_by_its_first_entities() -> N
     assert drawn.left_out == [
         "the picture has the 20 entities with most relations alone, since no communities are known"
     ]
+
+
+def test_many_groups_are_drawn_without_forces_between_all_pairs_and_none_on_another() -> None:
+    pairs = 1_000
+    first = np.arange(0, 2 * pairs, 2)
+    tracemalloc.start()
+    places = place(np.arange(2 * pairs) // 2, np.arange(pairs), Edges(first, first + 1, np.ones(pairs)), np.ones(pairs))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8_000_000, "an array of all pairs of groups has 8 MB"
+    middles = (places[::2] + places[1::2]) / 2
+    near = middles[300:, None] - middles[None]
+    distances = np.hypot(near[..., 0], near[..., 1])
+    distances[np.arange(pairs - 300), np.arange(300, pairs)] = np.inf
+    assert distances.min() > np.hypot(*(places[0] - places[1])), "further apart than the two of a pair"

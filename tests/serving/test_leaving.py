@@ -1,6 +1,5 @@
 """Money and time of models: a client that leaves ends its calls, and a token spends no more than its dollars."""
 
-import asyncio
 import json
 import re
 import socket
@@ -10,13 +9,12 @@ import pytest
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account, Limit
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.query.test_asked import Silent, silent
 from tests.serving.doors import KEYS, listening, service_of, tokens, until
 from tests.support import RIVER, build, write_source
@@ -84,6 +82,17 @@ def test_a_stream_that_takes_too_long_says_so_in_its_last_line(paid: Settings, s
         until(lambda: silent.open == 0, 5)
 
 
+def test_a_stream_that_fails_counts_as_its_refusal(paid: Settings, loopback: Loopback) -> None:
+    loopback.fault = lambda _: Reply.error(500)
+    with listening(service_of(paid.changed(llm={"max_retries": 0}))) as client:
+        streamed = client.post("/query/stream", json=ASKED)
+        (last,) = [json.loads(line)["error"] for line in streamed.text.splitlines()[1:]]
+        metrics = client.get("/metrics").text
+    assert (streamed.status_code, "500" in last) == (200, True)
+    assert 'lightrag_question_seconds_count{door="/query/stream",outcome="502"} 1.0' in metrics
+    assert 'outcome="ok"' not in metrics
+
+
 def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
     known = tokens(keeper={"dollars_a_day": 0.0}, board={"dollars_a_day": 1.0})
     with listening(service_of(paid, tokens=known)) as client:
@@ -95,10 +104,12 @@ def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopba
     assert (told["board"].status_code, again.status_code, len(loopback.requests)) == (200, 200, 1)
     entries = Ledger(Home.of(paid).ledger).entries().to_pylist()
     today = datetime.now(UTC).date().isoformat()
-    assert [(one["run"], one["purpose"], one["calls"]) for one in entries if one["purpose"] == "answer"] == [
-        (f"serve board {today}", "answer", 1)
+    answers = [one for one in entries if one["purpose"] == "answer"]
+    assert [(one["run"], one["calls"], one["stored"]) for one in answers] == [
+        (f"serve board {today}", 1, 0),
+        (f"serve board {today}", 0, 1),
     ]
-    assert entries[-1]["cost_usd"] > 0
+    assert answers[0]["cost_usd"] > 0
 
 
 def test_a_token_does_not_spend_what_others_have_spent_of_the_day(paid: Settings, loopback: Loopback) -> None:
@@ -128,24 +139,15 @@ def test_a_refusal_says_whose_dollars_are_spent_and_no_numbers_of_others(of: str
         assert re.fullmatch(told.replace("$", r"\$"), refused.detail)
 
 
-@pytest.mark.long
-def test_a_new_day_has_a_new_account(paid: Settings, loopback: Loopback) -> None:
-    """The base of the day before is closed when its last question has ended, and enters its calls in the ledger."""
-    keeper = Caller(name="keeper", dollars_a_day=1.0)
-
-    async def ask() -> list[str]:
-        bases = Bases(paid)
-        today = await bases.of(keeper)
-        (key,) = bases._opened
-        bases._opened[(*key[:2], "1999-12-31")] = bases._opened.pop(key)
-        await today.aquery(ASKED["query"], mode="bm25")
-        tomorrow = await bases.of(keeper)
-        assert tomorrow is not today
-        await today.aretrieve(ASKED["query"], mode="bm25")
-        del today
-        await asyncio.sleep(1)
-        entered = [one["purpose"] for one in Ledger(Home.of(paid).ledger).entries().to_pylist()]
-        await bases.close()
-        return entered
-
-    assert asyncio.run(ask()).count("answer") == 1
+def test_tokens_with_a_limit_share_the_base_of_their_scope_and_pay_at_the_end_of_a_call(
+    paid: Settings, loopback: Loopback
+) -> None:
+    service = service_of(paid, tokens=tokens(keeper={"dollars_a_day": 1.0}, board={"dollars_a_day": 1.0}))
+    with listening(service) as client:
+        for name, key in KEYS.items():
+            asked = ASKED | {"query": f"{ASKED['query']} {name}"}
+            assert client.post("/query", json=asked, headers={"X-API-Key": key}).status_code == 200
+        assert len(service._bases._opened) == 1
+        entries = Ledger(Home.of(paid).ledger).entries().to_pylist()
+    paying = [one["run"].split()[1] for one in entries if one["calls"] and one["run"].startswith("serve ")]
+    assert paying == [*KEYS]

@@ -83,8 +83,9 @@ def test_an_error_within_a_stream_names_no_place_of_the_server(tmp_path: Path) -
     async def send(message: Message) -> None:
         sent.append(message.get("body"))
 
-    asyncio.run(_send_lines(service, [], lines(), send))
-    assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n', b""]
+    with pytest.raises(HTTPException, match="the home/generations/x is damaged"):
+        asyncio.run(_send_lines(service, [], lines(), send))
+    assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n']
 
 
 def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time(tmp_path: Path) -> None:

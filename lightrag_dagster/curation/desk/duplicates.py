@@ -22,13 +22,19 @@ _COUNTS = ("cut", "outdone", "unlikely")
 
 
 class Settled(NamedTuple):
-    """Pairs of entities that decisions join or keep apart, and entities and relations that they remove.
+    """Groups of entities that decisions join or keep apart, and entities and relations that they remove.
 
     Those that the merge has followed already name nothing in the snapshot.
     """
 
-    pairs: frozenset[tuple[str, str]]
+    groups: list[list[str]]
     removed: frozenset[str]
+
+    def pairs(self, entities: pa.Table) -> list[tuple[str, str]]:
+        """Return the pairs in a group that are still two in a snapshot with some entities."""
+        named = pa.array({one for group in self.groups for one in group}, pa.string())
+        there = set(named.filter(pc.is_in(named, value_set=entities["entity_id"])).to_pylist())
+        return [pair for group in self.groups for pair in combinations([one for one in group if one in there], 2)]
 
 
 def duplicate_candidates(situation: Situation) -> Compared:
@@ -56,7 +62,7 @@ def find_duplicates(situation: Situation) -> Compared:
     entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
     relations = generation.read_table("relations", ["src_id", "tgt_id"])
     entities = entities.filter(pc.invert(pc.is_in(entities["entity_id"], pa.array(settled.removed, pa.string()))))
-    compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs)
+    compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs(entities))
     stored = SourceTables(situation.home).write(
         TABLE,
         ALL_SOURCES,
@@ -69,7 +75,7 @@ def find_duplicates(situation: Situation) -> Compared:
 
 def _inputs(snapshot: Manifest, settled: Settled) -> dict[str, str]:
     """Return the snapshot, and a hash of what decisions settle of it."""
-    return {"knowledge_base": snapshot.snapshot_id, "settled": digest(sorted(settled.pairs), sorted(settled.removed))}
+    return {"knowledge_base": snapshot.snapshot_id, "settled": digest(settled.groups, sorted(settled.removed))}
 
 
 def _settled(decisions: InForce) -> Settled:
@@ -79,8 +85,7 @@ def _settled(decisions: InForce) -> Settled:
     for decision, place in decisions.decisions:
         if decision.action == "apart":
             groups[place] = [one for name in decision.names if (one := curation.entity_of(entity_id(name)))]
-    pairs = {pair for members in groups.values() for pair in combinations(sorted(set(members)), 2)}
-    return Settled(frozenset(pairs), curation.removed)
+    return Settled(sorted(sorted(set(members)) for members in groups.values()), curation.removed)
 
 
 def _vectors(generation: Generation, snapshot: Manifest, entities: pa.Table) -> Numbers | None:

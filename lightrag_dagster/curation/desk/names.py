@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import duckdb
 
 from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.rules import Decision, Placed, resolve
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
@@ -34,7 +34,7 @@ class KnownNames:
         self._given = {entity_id(one.decision.into) for one in decisions if one.decision.into}
         self._parts = {curation.joined.get(one.into_id, one.into_id) for one in curation.splits}
         self._joined = curation.joined
-        connection.execute(sql("names", __package__))
+        connection.execute(read_sql(__package__, "sql/names"))
         names = connection.execute("SELECT DISTINCT name FROM extracted ORDER BY name").fetchall()
         self._ids = {entity_id(name) for (name,) in names}.union(removed)
 
@@ -58,7 +58,8 @@ class KnownNames:
     def nearest(self, name: str) -> Sequence[str]:
         """Return the names that hold another as words, or are most like it, the most alike first; none if none is."""
         bounds = {"name": name, "alike": _ALIKE, "most": _NEAREST}
-        return [str(one) for (one,) in self._connection.execute(sql("similar_names", __package__), bounds).fetchall()]
+        found = self._connection.execute(read_sql(__package__, "sql/similar_names"), bounds).fetchall()
+        return [str(one) for (one,) in found]
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.desk.names import in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a_cell, read_files, resolved
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts.requests import PairEnd
@@ -85,7 +85,7 @@ def pairs_of(situation: Situation, candidates: pa.Table) -> list[Reviewed]:
     home, snapshot_id = situation.home, situation.require_published().snapshot_id
     with open_tables(Generation(home, snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
-        rows = connection.sql(sql("review", __package__)).to_arrow_table()
+        rows = connection.sql(read_sql(__package__, "sql/review")).to_arrow_table()
     with known_names(home, situation.decided.decisions) as known:
         if known is None:
             return []

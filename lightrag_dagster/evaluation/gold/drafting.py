@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.evaluation.gold.judged import extracted, name_chunks, rows_of
 from lightrag_dagster.evaluation.gold.rows import COLUMNS
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import in_memory, view_files
@@ -28,7 +28,7 @@ def draft(situation: Situation, known: set[str], count: int) -> Iterator[list[ob
             paths = [path for one, used in versions.items() for path in tables.open(f"{name}s", one, used[f"{name}s"])]
             view_files(connection, f"every_{name}", paths, schema)
         connection.register("known", pa.table({"chunk": pa.array(sorted(known), pa.string())}))
-        drawn = connection.sql(sql("drafted", __package__), params={"count": count}).to_arrow_table()
+        drawn = connection.sql(read_sql(__package__, "sql/drafted"), params={"count": count}).to_arrow_table()
         rows = rows_of(connection, tables, versions, drawn)
         stated = defaultdict[str, list[dict[str, str]]](list)
         for one in extracted(connection, drawn, rows.values()).to_pylist():

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.names import normalise_type
 from lightrag_dagster.curation.rules import Curation
 from lightrag_dagster.evaluation.gold.rows import Gold
 from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
 from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, SOURCE_TABLES
 from lightrag_dagster.settings.sections import TypeSettings
@@ -59,7 +59,7 @@ def find_passages(situation: Situation, gold: Gold) -> Passages:
         name_chunks(connection)
         view_files(connection, "every_chunk", paths, CHUNKS)
         connection.register("wanted", pa.table({"chunk": pa.array(gold.passages, pa.string())}))
-        located = connection.sql(sql("located", __package__)).to_arrow_table()
+        located = connection.sql(read_sql(__package__, "sql/located")).to_arrow_table()
         found = rows_of(connection, tables, versions, located)
     return Passages(located, found, sorted(gold.passages.keys() - set(located["chunk"].to_pylist())))
 
@@ -96,7 +96,7 @@ def extracted(connection: "duckdb.DuckDBPyConnection", located: pa.Table, tables
         rows = [schema.empty_table(), *(rows for name, rows in every if name == kind)]
         connection.register(kind, pa.concat_tables(rows))
     connection.register("located", located)
-    return connection.sql(sql("extracted", __package__)).to_arrow_table()
+    return connection.sql(read_sql(__package__, "sql/extracted")).to_arrow_table()
 
 
 def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Curation, types: TypeSettings) -> pa.Table:
@@ -118,7 +118,7 @@ def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Cur
             distinct = {(one["chunk"], one["kind"], one["key"]): one for one in said}
             connection.register(name, pa.Table.from_pylist([*distinct.values()], _KEYED))
         connection.register("labelled", pa.Table.from_pylist(labelled, _LABELLED))
-        return connection.sql(sql("judged", __package__)).to_arrow_table()
+        return connection.sql(read_sql(__package__, "sql/judged")).to_arrow_table()
 
 
 def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> Iterator[dict[str, str]]:

@@ -67,19 +67,17 @@ class Rebuilt(MappedTable):
         """Return the numbers of a column, in order of rows."""
         return self.numbers[column]
 
-    def take(self, rows: Rows) -> list[dict[str, Any]]:
-        """Return whole rows, in the order given."""
+    def table_of(self, rows: Rows) -> pa.Table:
+        """Return whole rows, in the order given, as a table."""
         same = self.same[rows]
-        whole, merged = iter(super().take(rows[same])), iter(self._take_merged(rows[~same]))
-        found = [next(whole if one else merged) for one in same.tolist()]
-        return [
-            {**one, **{name: column[row].item() for name, column in self.numbers.items()}}
-            for one, row in zip(found, rows.tolist(), strict=True)
-        ]
+        whole, merged = super().table_of(rows[same]), self._merged(rows[~same])
+        order = np.argsort(np.concatenate([np.flatnonzero(same), np.flatnonzero(~same)]))
+        found = pa.concat_tables([whole.select(merged.column_names).cast(merged.schema), merged]).take(pa.array(order))
+        for name, column in self.numbers.items():
+            found = found.append_column(name, pa.array(column[rows]))
+        return found
 
-    def _take_merged(self, rows: Rows) -> list[dict[str, Any]]:
-        if not len(rows):
-            return []
+    def _merged(self, rows: Rows) -> pa.Table:
         with self._kept.making:
             missing = rows[self._kept.places[rows] < 0]
             if len(missing) and len(self._kept) + len(missing) > _KEPT_ROWS:
@@ -89,9 +87,8 @@ class Rebuilt(MappedTable):
                 wanted = self._with_likely(missing)
                 self._kept.add(*self._merge(wanted))
             places, kept = self._kept.places[rows], self._kept.rows
-        assert kept is not None
-        found: list[dict[str, Any]] = kept.take(pa.array(places)).to_pylist()
-        return found
+        columns = [name for name in self.rows.column_names if name not in self.numbers]
+        return self.rows.select(columns).slice(0, 0) if kept is None else kept.take(pa.array(places))
 
     def _with_likely(self, rows: Rows) -> Rows:
         """Return rows, and likely ones: three times as many as are kept.

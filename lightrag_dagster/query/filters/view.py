@@ -67,7 +67,7 @@ class View(Snapshot):
         self.opened.close()
 
 
-def scoped(snapshot: Snapshot, filters: Filters) -> View:
+def filtered(snapshot: Snapshot, filters: Filters) -> View:
     """Return the snapshot as if it held the allowed documents alone, merged by its own settings; the caller closes it.
 
     Raises:

@@ -20,7 +20,7 @@ class _Entry:
     users: int = 0
 
 
-class Scopes:
+class Views:
     """A cache of views by filter; threads may share it. A view is closed when it is dropped and no longer used."""
 
     def __init__(self, make: Callable[[Filters], Snapshot]) -> None:

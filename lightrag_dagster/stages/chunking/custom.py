@@ -1,5 +1,6 @@
 """Method `custom`: a function of the user's own."""
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -7,6 +8,8 @@ from lightrag_dagster.core.functions import load_function
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
+
+_log = logging.getLogger(__name__)
 
 SETTING = "chunking.function"
 
@@ -20,9 +23,11 @@ CutText = Callable[[str, int, int, Callable[[str], int]], Iterable[Span]]
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
     """Call `function(text, size, overlap, count_tokens)`, and trim white space off the spans that it returns.
 
+    Text that is in no span is logged by its number of characters.
+
     Raises:
         SettingsError: there is no such function.
-        SourceError: it fails, or does not return spans of the text.
+        SourceError: it fails, does not return spans of the text, or returns none of it.
     """
     assert settings.function is not None  # the settings are refused without it
     function: CutText = load_function(SETTING, settings.function)
@@ -40,7 +45,17 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
         start, end = trimmed(text, start, end)
         if start < end:
             cuts.append(Cut(start, end, tools.tokenizer.count(text[start:end]), context))
-    return sorted(cuts, key=lambda one: one[:2])
+    cuts.sort(key=lambda one: one[:2])
+    at = left_out = 0
+    for start, end in [*(one[:2] for one in cuts), (len(text), len(text))]:
+        left_out += sum(map(len, text[at:start].split()))
+        at = max(at, end)
+    if left_out:
+        said = f"{settings.function} left out {left_out:,} characters of {document.name}, which are in no chunk"
+        if not cuts:
+            raise SourceError(f"{said}; correct it, or leave the document out by named_sources.X.exclude")
+        _log.warning("%s", said)
+    return cuts
 
 
 def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int, str | None]:

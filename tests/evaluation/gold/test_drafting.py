@@ -6,12 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from lightrag_dagster.cli.rows import write_new_csv
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.gold.drafting import draft
 from lightrag_dagster.evaluation.gold.judged import find_passages, judge, name_chunks
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, read_gold
 from lightrag_dagster.evaluation.gold.scores import score
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.duckdb import in_memory
@@ -39,7 +39,7 @@ def drawn(chunks: list[tuple[str, str, int]], count: int, known: list[str] | Non
         connection.register("every_extraction", table.select(["source", "chunk_id", "recipe"]))
         names = pa.array([chunk_name(one) for one in known or []], pa.string())
         connection.register("known", pa.table({"chunk": names}))
-        found = connection.sql(sql("drafted", "lightrag_dagster.evaluation.gold"), params={"count": count})
+        found = connection.sql(read_sql("lightrag_dagster.evaluation.gold", "sql/drafted"), params={"count": count})
         texts: list[str] = found.to_arrow_table()["content"].to_pylist()
         return texts
 

@@ -13,7 +13,7 @@ from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.filters.view import filtered
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -54,7 +54,7 @@ def test_a_source_alone_is_as_if_it_had_been_built_alone_with_the_same_decisions
     alone = published_with(tmp_path / "alone", OF_BOTH, "office")
     expected = held(open_snapshot(Home(alone.home), None))
     assert len(expected["entities"]) == 2
-    assert held(scoped(open_snapshot(Home(together.home), None), Filters(sources="office"))) == expected
+    assert held(filtered(open_snapshot(Home(together.home), None), Filters(sources="office"))) == expected
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_no_text_of_a_decision_passes_a_filter(hiding: Settings, filters: Filter
         if filters.paths:
             filters = Filters(sources=["archive", "office"], paths=filters.paths)
         assert CANARY not in everything_shown(knowledge, filters=filters)
-        shown = held(scoped(open_snapshot(Home(hiding.home), None), filters))
+        shown = held(filtered(open_snapshot(Home(hiding.home), None), filters))
     assert CANARY not in json.dumps({kind: str(rows) for kind, rows in shown.items()})
     assert entity_id(f"{CANARY} Feld") in shown["entities"], "the decision acts"
 
@@ -100,7 +100,7 @@ def test_a_text_is_shown_under_a_filter_that_allows_every_source_it_names(tmp_pa
     whole = open_snapshot(Home(settings.home), None)
 
     def shown(filters: Filters) -> dict[str, str]:
-        rows = held(scoped(whole, filters))["entities"].values()
+        rows = held(filtered(whole, filters))["entities"].values()
         return {row["name"]: row["description"] for row in rows}
 
     office, archive = shown(Filters(sources="office")), shown(Filters(sources="archive"))

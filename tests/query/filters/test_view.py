@@ -16,7 +16,7 @@ import pytest
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.filters import view
-from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.filters.view import filtered
 from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
@@ -89,7 +89,7 @@ def test_a_source_alone_is_as_if_it_had_been_built_alone(
     for flat_rows in (20_000, 0):  # all vectors are compared, or searched by the index
         monkeypatch.setattr(view, "_FLAT_ROWS", flat_rows)
         everything = open_snapshot(Home(published_home), None)
-        assert held(scoped(everything, Filters(sources=source))) == alone
+        assert held(filtered(everything, Filters(sources=source))) == alone
 
 
 VERBS = ("repaired", "measured", "painted", "visited", "closed", "opened", "sold", "bought", "inspected", "named")
@@ -125,9 +125,9 @@ def hub_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Snapshot]:
 )
 def test_a_filter_merges_by_the_rules_of_the_merge(hub_of: Callable[..., Snapshot], merging: dict[str, Any]) -> None:
     together, alone = hub_of(*sorted(HUB), **merging), held(hub_of("archive", "office", **merging))
-    assert held(scoped(together, Filters(sources=("archive", "office")))) == alone
+    assert held(filtered(together, Filters(sources=("archive", "office")))) == alone
     assert any("Weir" in row["name"] for row in alone["entities"].values())
-    assert held(scoped(together, Filters(modified_since="1990-01-01"))) == held(together)
+    assert held(filtered(together, Filters(modified_since="1990-01-01"))) == held(together)
 
 
 @pytest.mark.long
@@ -135,7 +135,7 @@ def test_a_hub_keeps_its_description_where_only_chunks_beyond_the_limit_are_hidd
     hub_of: Callable[..., Snapshot],
 ) -> None:
     whole = hub_of(*sorted(HUB), **SMALL)
-    seen = scoped(whole, Filters(paths=[f"{name}.md" for name in "abcd0123"]))
+    seen = filtered(whole, Filters(paths=[f"{name}.md" for name in "abcd0123"]))
     weir = whole.graph.entities.rows["name"].to_pylist().index("Halden Weir")
     (before,), (after,) = (one.graph.entities.take(_rows([weir])) for one in (whole, seen))
     assert after["description"] == before["description"]
@@ -148,7 +148,7 @@ def test_what_a_question_spills_is_in_a_folder_that_the_next_process_would_remov
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     spilled = []
     with closing(open_snapshot(Home(published_home), None)) as whole:
-        with closing(scoped(whole, Filters(sources="archive"))) as seen:
+        with closing(filtered(whole, Filters(sources="archive"))) as seen:
             for one in (whole, seen):
                 found = one.statements._connection.execute("SELECT current_setting('temp_directory')").fetchall()
                 spilled.append(Path(found[0][0]).parent)

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.query.filters.view import View, scoped
-from lightrag_dagster.query.filters.views import Scopes
+from lightrag_dagster.query.filters.view import View, filtered
+from lightrag_dagster.query.filters.views import Views
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
 
@@ -42,31 +42,31 @@ def making(made: list[Made]) -> Callable[[Filters], Snapshot]:
 
 
 def test_a_view_is_made_once_and_closed_with_the_cache(made: list[Made], making: Callable[[Filters], Snapshot]) -> None:
-    scopes = Scopes(making)
+    views = Views(making)
     for filters in (ONE, OTHER, Filters(sources=["one"])):
-        with scopes.view(filters) as view:
+        with views.view(filters) as view:
             assert cast("Made", view).filters == filters
     assert [one.closed for one in made] == [0, 0]
-    scopes.close()
+    views.close()
     assert [one.closed for one in made] == [1, 1]
 
 
 def test_the_one_used_longest_ago_makes_room(made: list[Made], making: Callable[[Filters], Snapshot]) -> None:
-    scopes = Scopes(making)
+    views = Views(making)
     for number in [*range(8), 0, 8]:
-        with scopes.view(Filters(paths=str(number))):
+        with views.view(Filters(paths=str(number))):
             pass
     assert [one.filters.paths for one in made if one.closed] == [("1",)]
-    with scopes.view(Filters(paths="1")):
+    with views.view(Filters(paths="1")):
         assert len(made) == 10
 
 
 def test_a_view_in_use_is_closed_when_its_questions_end(
     made: list[Made], making: Callable[[Filters], Snapshot]
 ) -> None:
-    scopes = Scopes(making)
-    with scopes.view(ONE), scopes.view(ONE):
-        scopes.close()
+    views = Views(making)
+    with views.view(ONE), views.view(ONE):
+        views.close()
         assert made[0].closed == 0
     assert made[0].closed == 1
 
@@ -82,16 +82,16 @@ def test_many_threads_make_one_view_and_do_not_wait_for_another(made: list[Made]
 
     def ask(filters: Filters) -> object:
         at_once.wait(30)
-        with scopes.view(filters) as view:
+        with views.view(filters) as view:
             if filters == OTHER:
                 going_on.set()  # the others wait until this one has its view
             return view
 
-    scopes = Scopes(make)
+    views = Views(make)
     with ThreadPoolExecutor(5) as threads:
-        views = list(threads.map(ask, [ONE] * 4 + [OTHER]))
+        found = list(threads.map(ask, [ONE] * 4 + [OTHER]))
     assert len(made) == 2
-    assert len(set(map(id, views[:4]))) == 1
+    assert len(set(map(id, found[:4]))) == 1
     assert going_on.is_set()
 
 
@@ -103,10 +103,10 @@ def test_one_that_cannot_be_made_is_tried_again(made: list[Made], making: Callab
             raise ValueError("no such source")
         return making(filters)
 
-    scopes = Scopes(make)
-    with pytest.raises(ValueError, match="no such source"), scopes.view(ONE):
+    views = Views(make)
+    with pytest.raises(ValueError, match="no such source"), views.view(ONE):
         pass
-    with scopes.view(ONE), scopes.view(ONE):
+    with views.view(ONE), views.view(ONE):
         assert len(made) == 1
 
 
@@ -118,7 +118,7 @@ def snapshot(published_home: Path) -> Iterator[Snapshot]:
 
 
 def test_closing_a_view_closes_its_database_and_leaves_the_snapshot(snapshot: Snapshot) -> None:
-    view = scoped(snapshot, Filters(sources="office"))
+    view = filtered(snapshot, Filters(sources="office"))
     known = view.graph.entities.ids[:1].astype(str).tolist()
     view.close()
     with pytest.raises(duckdb.ConnectionException, match="closed"):
@@ -134,10 +134,10 @@ def test_a_knowledge_base_closes_the_views_of_its_filters(
     views: list[View] = []
 
     def remembered(*arguments: Any) -> View:
-        views.append(scoped(*arguments))
+        views.append(filtered(*arguments))
         return views[-1]
 
-    monkeypatch.setattr("lightrag_dagster.query.filters.view.scoped", remembered)
+    monkeypatch.setattr("lightrag_dagster.query.filters.view.filtered", remembered)
     monkeypatch.setattr("lightrag_dagster.query.filters.views._KEPT", 1)
     with KnowledgeBase.open(published_home) as knowledge:
         for source in ("archive", "office"):

@@ -28,6 +28,14 @@ def beyond(*_: Any) -> list[tuple[int, int]]:
     return [(0, 5), (3, 99)]
 
 
+def nothing(*_: Any) -> list[tuple[int, int]]:
+    return [(1, 2)]
+
+
+def first_lines(text: str, *_: Any) -> list[tuple[int, int]]:
+    return [(0, 9), (4, 12)]
+
+
 def words(*_: Any) -> list[str]:
     return ["some", "words"]
 
@@ -44,6 +52,11 @@ def test_a_function_cuts() -> None:
     assert [one.tokens for one in found] == [1, 2, 1]
 
 
+def test_text_that_is_in_no_chunk_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    assert contents("one two three\nfour five", method="custom", function=path("first_lines"))
+    assert "first_lines left out 9 characters of s/a.md, which are in no chunk" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("function", "error", "reason"),
     [
@@ -51,6 +64,7 @@ def test_a_function_cuts() -> None:
         (path("failing"), SourceError, "failing failed on s/a.md: RuntimeError: no idea how to cut a text;"),
         (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is not a span of its 6 characters;"),
         (path("words"), SourceError, "words returned 'some' for s/a.md, which is not a span"),
+        (path("nothing"), SourceError, "nothing left out 5 characters of s/a.md, which are in no chunk; correct it"),
         (path("missing"), SettingsError, "has no attribute 'missing'; give the dotted path"),
         (
             "no_such_module.cut",

@@ -12,10 +12,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, Places
-from lightrag_dagster.pipeline.cross_shard import sql
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -80,18 +81,17 @@ def collect(
     kept = connection.sql("SELECT * FROM kept ORDER BY a, b").fetchnumpy()
     one, other = kept["a"], kept["b"]
     connection.execute(f"SET VARIABLE name_words = {_NAME_WORDS}")
-    connection.execute(sql("evidence", __package__))
+    connection.execute(read_sql(__package__, "sql/evidence"))
     agreed = connection.sql("FROM agreed").fetchnumpy()
     folded = connection.sql("SELECT text, compact FROM name ORDER BY n").fetchnumpy()
     ordered = np.array([" ".join(sorted(text.split())) for text in folded["text"]], dtype=object)
     bits = np.log2(max(entities.num_rows, _LEAST_ENTITIES))
     name_words, words, numbers = (_matrix(connection, entities.num_rows, of) for of in _WORDS)
     graph = _neighbours(entities, relations)
-    names, descriptions, types = (
-        np.array(entities[column].to_pylist(), dtype=object) for column in ("name", "description", "type")
-    )
+    names, types = (np.array(entities[column].to_pylist(), dtype=object) for column in ("name", "type"))
+    beginnings = pc.utf8_slice_codeunits(entities["description"], 0, _COMPARED_CHARACTERS).to_pylist()
     keys = np.array([name_key(name) for name in names.tolist()], dtype=object)
-    begun = np.array([text[:_COMPARED_CHARACTERS].casefold() for text in descriptions.tolist()], dtype=object)
+    begun = np.array([text.casefold() for text in beginnings], dtype=object)
     typed = ~np.isin(types.astype(str), _NO_TYPES)
     compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
     # Words that were only joined or divided agree.

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, near_pairs
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.storage.duckdb import in_memory, spilling
 
@@ -118,7 +118,7 @@ def _meet(
     for name, value in (_VARIABLES | {"entities": entities.num_rows}).items():
         connection.execute(f"SET VARIABLE {name} = {value}")
     for script in ("words", "blocks"):
-        connection.execute(sql(script, __package__))
+        connection.execute(read_sql(__package__, f"sql/{script}"))
     return int(connection.sql("SELECT count(*) FROM met").fetchall()[0][0])
 
 

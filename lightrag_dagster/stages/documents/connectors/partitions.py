@@ -209,12 +209,14 @@ class ChangedPartitions:
         self.state = dict(origin.state)
         self._origin, now = origin, partitions_of(origin.state)
         self._changed = [key for key, version in now.items() if earlier.get(key) != version]
-        self._same, self._unread = now.keys() - set(self._changed), dict[str, str]()
+        self._same, self._missed = _folders(now.keys() - set(self._changed)), _folders(())
 
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
-        yield from self._origin.of_partitions(self._changed, self._unread)
-        self.state |= {f"{_OF_PARTITION}{key}": "" for key in self._unread}
+        unread = dict[str, str]()
+        yield from self._origin.of_partitions(self._changed, unread)
+        self.state |= {f"{_OF_PARTITION}{key}": "" for key in unread}
+        self._missed = _folders(unread)
 
     def keeps(self, paths: pa.Array) -> pa.Array:
         """See `Since.keeps`."""
@@ -222,12 +224,15 @@ class ChangedPartitions:
 
     def misses(self, paths: pa.Array) -> pa.Array:
         """See `Since.misses`."""
-        return _are_in(self._unread, paths)
+        return _are_in(self._missed, paths)
 
 
-def _are_in(partitions: Iterable[str], paths: pa.Array) -> pa.Array:
-    folders = pc.struct_field(pc.extract_regex(paths, r"^(?P<folder>[^/]*)/"), "folder")
-    return pc.is_in(folders, pa.array(map(folder_of, partitions), pa.string()))
+def _folders(partitions: Iterable[str]) -> pa.Array:
+    return pa.array(map(folder_of, partitions), pa.string())
+
+
+def _are_in(folders: pa.Array, paths: pa.Array) -> pa.Array:
+    return pc.is_in(pc.struct_field(pc.extract_regex(paths, r"^(?P<folder>[^/]*)/"), "folder"), folders)
 
 
 def partitions_of(state: Mapping[str, str]) -> dict[str, str]:

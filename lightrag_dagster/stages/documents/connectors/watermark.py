@@ -58,7 +58,7 @@ class NewerRows:
         self.state = {"settings": settings}
         self._origin = origin
         self._before = before.get("watermark") if before.get("settings") == settings else None
-        self._paths: list[str] = []
+        self._paths = set[str]()
 
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
@@ -76,7 +76,8 @@ class NewerRows:
                     highest, at_highest = value, []
                 if value == highest:
                     at_highest.append(facts)
-            self._paths.append(document.path)
+            if self._before is not None:  # else no row of an earlier listing is compared
+                self._paths.add(document.path)
             yield document
         if _is_ahead(highest):
             _log.warning(
@@ -91,8 +92,7 @@ class NewerRows:
 
     def keeps(self, paths: pa.Array) -> pa.Array:
         """See `Since.keeps`."""
-        read = pc.is_in(paths, pa.array(self._paths, pa.string()))
-        return pc.invert(read) if self._before else pc.and_(read, False)
+        return pa.array([self._before is not None and one not in self._paths for one in paths.to_pylist()], pa.bool_())
 
     def misses(self, paths: pa.Array) -> pa.Array:
         """See `Since.misses`."""

@@ -16,6 +16,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
+from lightrag_dagster.stages.documents.connectors.watermark import NewerRows
 from lightrag_dagster.stages.documents.listing import list_files, source_signature
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -129,6 +130,8 @@ def test_other_settings_read_all(tmp_path: Path) -> None:
     since = source.origin.since(first)
     assert {one.path for one in since.files()} == {"0", "1", "2"}
     assert since.keeps(pa.array(["0", "gone"])).to_pylist() == [False, False]
+    assert isinstance(since, NewerRows)
+    assert not since._paths, "where all is read, memory does not grow with it"
 
 
 @pytest.mark.parametrize(
