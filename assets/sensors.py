@@ -4,9 +4,11 @@ The sensors compare records in the home, through `pipeline.pending`, since Dagst
 partitions nor accepted versions. Assets downstream of the knowledge base follow its content by conditions.
 """
 
+import json
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -30,6 +32,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.looks import DAEMON, Looks
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 CHECK_SECONDS = 60
@@ -64,6 +67,8 @@ FOLLOWS_DATA = (
 """Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
 out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
 
+_FAILURES_KEPT = 1000
+
 _log = logging.getLogger(__name__)
 
 
@@ -90,8 +95,9 @@ _SENSORS = {
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
-        f"Logs why a run failed, and tells of it by a message to the address in {WEBHOOK_VARIABLE}, if there is one: "
-        "for each cause, when something starts to fail, and daily while it does.",
+        "Adds each failed run to failures.jsonl in the home, which keeps the last 1,000, and tells of it by a message to "
+        f"the address in {WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and daily "
+        "while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,
@@ -287,6 +293,17 @@ def _failed_checks(
 
 
 def _record(lightrag: LightRAG, context: dg.RunStatusSensorContext, error: str) -> None:
-    run, subject, error = context.dagster_run, _subject(lightrag, context), " ".join(error.split())
-    _log.error("run %s of job %s of %s failed: %s", run.run_id, run.job_name, subject.source or "all", error)
-    alerts.failed(context.instance, subject, run.run_id, error)
+    run, home = context.dagster_run, lightrag.home
+    record = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run_id": run.run_id,
+        "job": run.job_name,
+        "source": context.partition_key,
+        "error": " ".join(error.split()),
+    }
+    _log.error("run %s of job %s failed: %s", run.run_id, run.job_name, record["error"])
+    home.failures.parent.mkdir(parents=True, exist_ok=True)
+    kept = home.failures.read_text(encoding="utf-8").splitlines() if home.failures.exists() else []
+    lines = [*kept, json.dumps(record, ensure_ascii=False)][-_FAILURES_KEPT:]
+    atomic.write_text(home.failures, "\n".join(lines) + "\n")
+    alerts.failed(context.instance, _subject(lightrag, context), run.run_id, str(record["error"]))

@@ -130,7 +130,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         else:  # it shows nothing, and may have tables of what it would have shown
             empty(one.home)
             fill(one.settings, home, snapshot.inputs.sources)
-    (home.of_machine / "failures.jsonl").unlink(missing_ok=True)  # earlier versions wrote failed runs there
+    home.failures.unlink(missing_ok=True)
     Looks(home.ledger).forget_reasons()
     atomic.remove(home.batch_files)
     if home.may_have_batches:

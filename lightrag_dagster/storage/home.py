@@ -15,6 +15,7 @@ responses.sqlite, vectors.sqlite      stored responses and vectors, which were p
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run, and the last attempts at each source
 decisions.sqlite                      decisions of people about names
+failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
                                       <version>.shards lists the files of a large version; `refused.json` of the
                                       documents says which files were not taken, `upstream.json` which partitions of
@@ -224,6 +225,11 @@ class Home:
     def of_machine(self) -> Path:
         """Folder of what is not in a bucket, and is the same for all processes of this machine."""
         return self.root.parent if self.bucket else self.root
+
+    @property
+    def failures(self) -> Path:
+        """Failed runs of the daemon, one JSON object a line."""
+        return self.of_machine / "failures.jsonl"
 
     @property
     def may_have_batches(self) -> bool:

@@ -238,13 +238,13 @@ def versions(instance: dg.DagsterInstance) -> list[str]:
     ]
 
 
-def records(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what the log of the daemon says of failed runs."""
-    return [one.getMessage() for one in caplog.records if one.name == "lightrag_dagster.assets.sensors"]
+def records(settings: Settings) -> list[dict[str, str]]:
+    lines = Home(settings.home).failures.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def test_a_failed_run_is_recorded_and_posted(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], caplog: pytest.LogCaptureFixture
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     context = failed_run(settings, instance)
@@ -252,16 +252,27 @@ def test_a_failed_run_is_recorded_and_posted(
     record_failures(context, lightrag=LightRAG(settings))
     publishes(instance, settings)
 
-    (record,) = records(caplog)
-    assert record.startswith(f"run {context.dagster_run.run_id} of job ingest of absent failed: raw_documents: ")
-    assert "no such source: absent" in record
+    (record,) = records(settings)
+    assert (record["source"], record["run_id"]) == ("absent", context.dagster_run.run_id)
+    assert record["error"].startswith("raw_documents: ")
+    assert "no such source: absent" in record["error"]
     (message,) = map(json.loads, received)
     assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: no such source: absent")
     assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
 
 
+def test_the_record_of_failures_keeps_the_last(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightrag_dagster.assets.sensors._FAILURES_KEPT", 2)
+    contexts = [failed_run(settings, instance) for _ in range(3)]
+    for context in contexts:
+        record_failures(context, lightrag=LightRAG(settings))
+    assert [one["run_id"] for one in records(settings)] == [one.dagster_run.run_id for one in contexts[1:]]
+
+
 def test_a_run_whose_job_cannot_be_loaded_is_recorded_with_the_reason(
-    settings: Settings, instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+    settings: Settings, instance: dg.DagsterInstance
 ) -> None:
     """As after a slip in a file of settings, which the code location that runs does not see."""
     run = instance.create_run_for_job(build_definitions(settings).resolve_job_def("ingest"))
@@ -273,12 +284,12 @@ def test_a_run_whose_job_cannot_be_loaded_is_recorded_with_the_reason(
     event = instance.report_run_failed(run)
     context = dg.build_run_status_sensor_context("record_failures", event, instance, run)
     record_failures(context.for_run_failure(), lightrag=LightRAG(settings))
-    (record,) = records(caplog)
-    assert record.endswith("SettingsError: setting llm.model: it has no value")
+    (record,) = records(settings)
+    assert record["error"].endswith("SettingsError: setting llm.model: it has no value")
 
 
 def test_the_runs_of_others_are_not_recorded(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], caplog: pytest.LogCaptureFixture
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     @dg.asset
     def theirs() -> None:
@@ -288,7 +299,7 @@ def test_the_runs_of_others_are_not_recorded(
     (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE]
     context = dg.build_run_status_sensor_context("record_failures", event, instance, result.dagster_run)
     record_failures(context.for_run_failure(), lightrag=LightRAG(settings))
-    assert records(caplog) == []
+    assert not Home(settings.home).failures.exists()
     publishes(instance, settings)
     assert received == []
 
@@ -316,7 +327,7 @@ def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
 
 @pytest.mark.long
 def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], caplog: pytest.LogCaptureFixture
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     write_source(settings, "good", {"river.md": RIVER})
     write_source(settings, "bad", {"river.md": RIVER, "![x](broken).txt": b"\xc3\x28"})
@@ -328,10 +339,10 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
         record_failed_checks(context, lightrag=LightRAG(settings))
     publishes(instance, settings)
 
-    (record,) = records(caplog)
-    said = "of bad failed: check accepted of entity_mentions: 1 of 2 documents of source 'bad' failed"
-    assert said in record
-    assert "![x](broken).txt: not valid UTF-8" in record
+    (record,) = records(settings)
+    assert record["source"] == "bad"
+    assert record["error"].startswith("check accepted of entity_mentions: 1 of 2 documents of source 'bad' failed")
+    assert "![x](broken).txt: not valid UTF-8" in record["error"]
     (message,) = map(json.loads, received)
     assert "ingest of source bad failed: check accepted of entity_mentions" in message["text"]
 
@@ -420,7 +431,7 @@ def test_a_message_that_cannot_be_delivered_costs_nothing_else(
     monkeypatch.setattr(alerts, "SETTLED", timedelta())
     record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
     publishes(instance, settings)
-    assert len(records(caplog)) == 1
+    assert len(records(settings)) == 1
     assert "was not delivered: ConnectError" in caplog.text
     assert "secret" not in caplog.text
 

@@ -131,8 +131,8 @@ def a_failure_and_its_end_are_told_once(company: Company, served: Served, loopba
     company.write("contracts/letters/flood.md", FLOOD)
     until(lambda: chat.messages, "nobody was told of the failure")
     served.launch("contracts_ingest", "letters")
-    log = company.root / "dg.log"
-    until(lambda: log.read_text().count(" of job contracts_ingest of letters failed: ") > 1, "it was not recorded")
+    failures = company.home("contracts") / "failures.jsonl"
+    until(lambda: len(failures.read_text().splitlines()) > 1, "the second failure was not recorded")
     (told,) = chat.messages
     assert snapshot(company, "contracts") == before
 

@@ -382,7 +382,7 @@ def test_dagster_forgets_its_runs(lenient: Settings, monkeypatch: pytest.MonkeyP
     home = Home.of(lenient)
     write_source(lenient, "notes", KEPT | {"secret.md": SECRET})
     run(lenient)
-    (home.root / "failures.jsonl").write_text('{"error": "secret.md: quollmark"}\n')
+    home.failures.write_text('{"error": "secret.md: quollmark"}\n')
     home.batch_files.mkdir()
     (home.batch_files / "one.jsonl").write_text("quollmark")
     write_source(lenient, "notes", KEPT)
