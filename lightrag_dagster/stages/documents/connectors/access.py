@@ -21,12 +21,15 @@ NO_ACCESS = "no access value: the file beside it "
 UNREAD = f"{NO_ACCESS}cannot be read"
 """The beginning of the reason for missing values, and that of one that may pass."""
 
+Cell = str | Sequence[str]
+"""A text of values with commas between them, or a list of values, of which none is cut at its commas."""
+
 _REFUSED = "is refused: it leads out of the source, or is not a regular file"
 
 
-def access_of(access: Mapping[str, str], path: str, text_of: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the values of the first template whose glob matches a path; `text_of` returns the text of a column."""
-    return _filled(_template(access, path), text_of)
+def access_of(access: Mapping[str, str], path: str, cell_of: Callable[[str], Cell]) -> tuple[str, ...]:
+    """Return the values of the first template whose glob matches a path; `cell_of` returns what a column has."""
+    return _filled(_template(access, path), cell_of)
 
 
 def access_of_missed(access: Mapping[str, str], path: str, before: Sequence[str] | None) -> Sequence[str] | None:
@@ -94,17 +97,18 @@ def _template(access: Mapping[str, str], path: str) -> str:
     return next((template for glob, template in access.items() if matches(path, glob)), "")
 
 
-def _filled(template: str, text_of: Callable[[str], str]) -> tuple[str, ...]:
+def _filled(template: str, cell_of: Callable[[str], Cell]) -> tuple[str, ...]:
     """Return the values of a template, commas between them: one for each value of a column, none for an empty one."""
     found = []
     for part in template.split(","):
         places = list(Formatter().parse(part))
-        columns = [_values(text_of(column)) for _, column, _, _ in places if column is not None]
+        columns = [_values(cell_of(column)) for _, column, _, _ in places if column is not None]
         for values in product(*columns):
             left = iter(values)
-            found += _values("".join(text + ("" if column is None else next(left)) for text, column, _, _ in places))
+            found += _values(["".join(text + ("" if column is None else next(left)) for text, column, _, _ in places)])
     return tuple(dict.fromkeys(found))
 
 
-def _values(text: str) -> list[str]:
-    return [value for one in text.split(",") if (value := composed(one).strip())]
+def _values(cell: Cell) -> list[str]:
+    parts = cell.split(",") if isinstance(cell, str) else cell
+    return [value for one in parts if (value := composed(one).strip())]

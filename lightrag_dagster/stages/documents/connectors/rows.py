@@ -15,7 +15,7 @@ import yaml
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings.sources import RowsSettings
-from lightrag_dagster.stages.documents.connectors.access import access_of
+from lightrag_dagster.stages.documents.connectors.access import Cell, access_of
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 from lightrag_dagster.stages.facts.columns import defused, fact_lines
@@ -64,7 +64,7 @@ class RowDocuments:
         if not path:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
         kind, data = _SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
-        access = access_of(self.access, shown(path), lambda column: _text(row[column]))
+        access = access_of(self.access, shown(path), lambda column: _cell(row[column]))
         return ListedFile(
             path=shown(path),
             place="",
@@ -116,6 +116,10 @@ def _with_sign(value: Any, decimal_sign: str | None) -> Any:
     if decimal_sign:
         return said.replace(".", decimal_sign)
     return f"{said}0" if len(said.partition(".")[2]) == _GROUP else value
+
+
+def _cell(value: Any) -> Cell:
+    return [*map(_text, value)] if isinstance(value, list | tuple) else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -361,6 +361,17 @@ def test_an_unknown_column_withholds_the_source(tmp_path: Path, column: str) -> 
         list(list_files(find_source(settings, "office")))
 
 
+def test_an_element_of_a_list_is_one_value_though_it_has_a_comma(tmp_path: Path) -> None:
+    groups = {"a": ["Legal, London", " staff ", "staff"], "b": [7, None, "", True], "c": "Legal, London"}
+    to_jsonl(tmp_path / "rows.jsonl", *({"id": one, "text": RIVER, "teams": teams} for one, teams in groups.items()))
+    settings = settings_of(tmp_path, {"**": "{teams}, x-{teams}"}, uri=str(tmp_path / "rows.jsonl"), rows={})
+    assert read(settings) == {
+        "a": ["Legal, London", "staff", "x-Legal, London", "x-staff"],
+        "b": ["7", "true", "x-7", "x-true"],
+        "c": ["Legal", "London", "x-Legal", "x-London"],
+    }
+
+
 def test_rows_with_a_watermark_keep_their_values_until_they_change(tmp_path: Path) -> None:
     file, river = tmp_path / "rows.jsonl", {"id": "a", "text": RIVER, "team": "x", "at": 1}
     flood = {"id": "b", "text": FLOOD, "team": "y", "at": 2}
