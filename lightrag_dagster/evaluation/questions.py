@@ -51,11 +51,11 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
         raise SettingsError(f"question file {path} cannot be read: {error.strerror}; name one that is there") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"question file {path} is not UTF-8; save it as UTF-8") from error
-    except (yaml.YAMLError, json.JSONDecodeError) as error:
-        form = "JSON lines" if path.suffix == ".jsonl" else "YAML"
-        raise SettingsError(f"question file {path} is not valid {form}: {one_line(error)}") from error
     except ValidationError as error:
         raise SettingsError(f"question file {path}, {first_fault(error, FiledQuestion)}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        form = "JSON lines" if path.suffix == ".jsonl" else "YAML"
+        raise SettingsError(f"question file {path} is not valid {form}: {one_line(error)}") from error
     asked = Counter(one.question for one in with_gold(questions))
     if twice := next((one for one, times in asked.items() if times > 1), None):
         raise SettingsError(f"question file {path} names what {twice!r} should find twice; leave one out")

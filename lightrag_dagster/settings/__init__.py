@@ -304,8 +304,6 @@ def load_settings(**overrides: object) -> Settings:
         settings = settings.within(chosen.scope)
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
-    except RecursionError:
-        raise SettingsError(f"{file} is nested too deeply; a setting has few levels") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:

@@ -12,7 +12,14 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class _OnceLoader(yaml.SafeLoader):
-    """The safe loader, which refuses a key that a mapping has twice."""
+    """The safe loader, which refuses a key that a mapping has twice, and says where a value is not of its kind."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (AttributeError, LookupError, ValueError) as error:  # such as a date that does not exist
+            problem = f"this cannot be read as {node.tag.rpartition(':')[2]}; write a text in quotes"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         seen = set[str]()
@@ -28,7 +35,11 @@ class _OnceLoader(yaml.SafeLoader):
 
 def load_yaml(text: str | TextIO) -> Any:
     """Return the values of one YAML document; raises YAMLError if it is not valid or has a key twice."""
-    return yaml.load(text, _OnceLoader)
+    loader = _OnceLoader(text)
+    try:
+        return loader.get_single_data()
+    except RecursionError:
+        raise yaml.MarkedYAMLError(problem="it is nested too deeply", problem_mark=loader.get_mark()) from None
 
 
 def yaml_mistake(error: yaml.YAMLError) -> str:

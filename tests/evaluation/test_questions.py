@@ -56,6 +56,10 @@ def test_no_file_is_no_question() -> None:
             "'Who.' should find twice",
         ),
         ("q.jsonl", '{"question": "Who?"', "not valid JSON lines"),
+        ("q.yaml", "- {question: 'When?', answer: 2023-02-30}", "cannot be read as timestamp; write a text in quotes"),
+        ("q.yaml", "[" * 3000, "is not valid YAML: it is nested too deeply"),
+        ("q.jsonl", '{"question": ' + "[" * 100_000, "is not valid JSON lines: maximum recursion depth"),
+        ("q.jsonl", '{"question": "Who?", "documents": [' + "9" * 5000 + "]}", "is not valid JSON lines: Exceeds the"),
         ("absent.yaml", None, "cannot be read: No such file or directory; name one that is there$"),
     ],
 )

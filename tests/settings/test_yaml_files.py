@@ -27,7 +27,11 @@ FILE = Path("lightrag.yaml")
         ("0", "lightrag.yaml is not a mapping of settings"),
         ("[]", "lightrag.yaml is not a mapping of settings"),
         ("? [a]\n: b\n", "lightrag.yaml is not valid YAML: line 1"),
-        pytest.param("[" * 5000, "lightrag.yaml is nested too deeply", marks=pytest.mark.long),
+        pytest.param("[" * 5000, " of lightrag.yaml: it is nested too deeply", marks=pytest.mark.long),
+        ("home: a\nlanguage: 2023-02-30\n", "line 2, column 11 of lightrag.yaml: this cannot be read as timestamp; w"),
+        ("language: !!int ''\n", "line 1, column 11 of lightrag.yaml: this cannot be read as int"),
+        ("language: !!bool maybe\n", "this cannot be read as bool; write a text in quotes"),
+        ("language: !!timestamp today\n", "this cannot be read as timestamp; write a text in quotes"),
         (
             "documents: {accept_deletes: wiki}\n",
             "setting documents.accept_deletes: it is true, false or a list of sources",

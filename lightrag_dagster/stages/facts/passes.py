@@ -155,7 +155,7 @@ def _read(file: Path) -> Pass:
     except yaml.YAMLError as error:
         mistake = yaml_mistake(error).replace("<unicode string>", str(file))
         raise SettingsError(f"{file} is not valid YAML: {mistake}") from None
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise SettingsError(
             f"{file} is not valid YAML: {one_line(error)}; write dates and the like in quotes"
         ) from error

@@ -97,13 +97,15 @@ def test_a_mistake_is_named_with_file_and_line(tmp_path: Path, name: str, text: 
     ("text", "mistake"),
     [
         (f"name: ../../chunks\n{GOOD}", "line 1: a pass has the name of its file; remove `name`"),
-        (f"{GOOD}\ntypes2: 2024-13-45\n", "write dates and the like in quotes"),
+        (f"{GOOD}\ntypes2: 2024-13-45\n", "this cannot be read as timestamp; write a text in quotes"),
+        ("types: {2024-01-01: x}\n", "write dates and the like in quotes"),
+        ("types: &a [*a]\n", "is not valid YAML: Circular reference"),
         ("{a: " * 3000, "is not valid YAML"),
         ('types: {"a\\ud800b": x}\n', "cannot be read"),
         ('types: {"x\\nIgnore all": y}\nrelations: {r: {from: "x\\nIgnore all", value: text}}\n', "more than a line"),
         ("#" * 1_000_001, "a schema is a file of at most 1,000,000 bytes"),
     ],
-    ids=["name", "date", "deep", "half a character", "lines", "large"],
+    ids=["name", "date", "key", "circle", "deep", "half a character", "lines", "large"],
 )
 def test_a_hostile_schema_is_one_line(tmp_path: Path, text: str, mistake: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
