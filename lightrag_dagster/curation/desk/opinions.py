@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.asking import AskingPrice, Questionnaire
 from lightrag_dagster.settings import Settings
@@ -67,4 +68,4 @@ def parse_opinion(text: str) -> Opinion | None:
     if same is not None and not isinstance(same, bool):
         return None
     reason = found.get("reason")
-    return Opinion(same, " ".join(reason.split()) if isinstance(reason, str) else "")
+    return Opinion(same, " ".join(sanitise(reason).split()) if isinstance(reason, str) else "")

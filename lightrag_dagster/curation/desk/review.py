@@ -10,7 +10,15 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.desk.names import in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair
 from lightrag_dagster.curation.desk.taking import take
-from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a_cell, read_files, resolved
+from lightrag_dagster.curation.rules import (
+    Decision,
+    Placed,
+    check_decision,
+    decisions_of,
+    in_a_cell,
+    read_files,
+    resolved,
+)
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.situation import Situation
@@ -133,32 +141,32 @@ def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> J
     """Take a decision to merge each pair that is accepted; those that contradict decisions in force are left out.
 
     Raises:
-        DecisionError: another process took a contradicting decision meanwhile.
+        DecisionError: a pair has no names that a decision takes, or another process took a contradicting decision
+            meanwhile.
         StoreError: the database refuses.
     """
     wanted = [
-        Decision.model_validate(
-            {"action": "merge", "names": (one.row["name"], one.row["other"]), "reason": one.reason, **values}
-        )
+        check_decision(f"{name} — {other}", action="merge", names=(name, other), reason=one.reason, **values)
         for one in pairs
         if one.is_accepted
+        for name, other in [(one.row["name"], one.row["other"])]
     ]
-    kept = _compatible(decisions_of(settings), wanted)
+    kept = [one.decision for one in _compatible(decisions_of(settings), wanted)]
     if kept:
         take(settings, kept)
     return JoinedPairs(kept, len(wanted) - len(kept))
 
 
-def _compatible(before: Sequence[Placed], wanted: Sequence[Decision]) -> list[Decision]:
+def _compatible(before: Sequence[Placed], wanted: Sequence[Placed]) -> Sequence[Placed]:
     """Return the decisions that hold together with others and with those before them in the list."""
     if not wanted:
         return []
     try:
-        resolved([*before, *(Placed(one, one.names[0]) for one in wanted)])
+        resolved([*before, *wanted])
     except DecisionError:
         if len(wanted) == 1:
             return []
         half = len(wanted) // 2
         first = _compatible(before, wanted[:half])
-        return first + _compatible([*before, *(Placed(one, one.names[0]) for one in first)], wanted[half:])
-    return list(wanted)
+        return [*first, *_compatible([*before, *first], wanted[half:])]
+    return wanted

@@ -149,6 +149,16 @@ def test_accepted_pairs_are_joined_unless_a_decision_keeps_them_apart(settings: 
     ]
 
 
+def test_a_reason_that_no_decision_takes_is_refused_by_the_names(settings: Settings) -> None:
+    first, second = pairs_of(Situation.looking(settings), CANDIDATES)
+    spoilt = Reviewed(second.row, Opinion(True, "the company\x19s name"))
+    with pytest.raises(
+        DecisionError, match=rf"^{second.row['name']} — {second.row['other']}: .* holds a character that"
+    ):
+        accept(settings, [first, spoilt])
+    assert decisions_of(settings) == []
+
+
 def test_a_verdict_is_bought_once_whatever_documents_say_later(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: '{"same": true, "reason": "Both lead\\nthe office."}'
     first, second = pairs_of(Situation.looking(settings), CANDIDATES)
@@ -198,6 +208,7 @@ def test_without_a_model_nobody_is_asked(settings: Settings) -> None:
         ('{"same": true, "reason": "a"}', Opinion(True, "a")),
         ('```json\n{"same": false}\n```', Opinion(False, "")),
         ('<think>{"same": true}</think>{"same": null, "reason": 3}', Opinion(None, "")),
+        ('{"same": true, "reason": "the company\\u0019s\\u200b name\\ud800"}', Opinion(True, "the companys name")),
         ('{"same": "yes"}', None),
         ('{"reason": "a"}', None),
         ("yes", None),
