@@ -74,7 +74,7 @@ def retrieval_evaluation(
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
         metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
         | _shown(summary, rows),
-        check_results=[_check(changes(history, snapshot_id)), default_check(rows, settings.query.mode)],
+        check_results=[_check(changes(history, rows)), default_check(rows, settings.query.mode)],
     )
 
 

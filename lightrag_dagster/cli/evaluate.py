@@ -60,7 +60,8 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
     measured = tables.read("evaluated_questions", ALL_SOURCES)
-    changed, rows = changes(measured, snapshot_id), of_snapshot(measured, snapshot_id)
+    rows = of_snapshot(measured, snapshot_id, [one.question for one in gold])
+    changed = changes(measured, rows)
     judged = judge_default(rows, settings.query.mode)
     dropped = [one for one in changed if one.dropped]
     with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:

@@ -1,6 +1,6 @@
 """Results of modes: means with intervals, and changes since the previous snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ _FEWEST = 5
 
 _KEPT_SNAPSHOTS = 10
 
+_ASKED = ["mode", "question_key"]
+
 
 class Change(NamedTuple):
     """The change of a mode's metric since the previous snapshot, over the same questions."""
@@ -58,45 +60,46 @@ def summarise(rows: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(summary, RETRIEVAL_EVALUATION)
 
 
-def of_snapshot(rows: pa.Table, snapshot_id: str) -> pa.Table:
-    """Return the rows of one snapshot."""
-    return rows.filter(pc.equal(rows["snapshot_id"], snapshot_id))
+def of_snapshot(rows: pa.Table, snapshot_id: str, asked: Collection[str] = ()) -> pa.Table:
+    """Return the rows of one snapshot, of the questions that were `asked` if any are named."""
+    found = rows.filter(pc.equal(rows["snapshot_id"], snapshot_id))
+    return found.filter(pc.is_in(found["question"], pa.array(asked, pa.string()))) if asked else found
 
 
 def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
-    """Return new rows, if any, with those of the latest few other snapshots."""
+    """Return new rows, if any, with those of the latest few other snapshots, and of other questions of theirs."""
     if previous is None:
         return new
     if not new.num_rows:
         return previous
-    (snapshot,) = _distinct(new, "snapshot_id")
-    others = previous.filter(pc.not_equal(previous["snapshot_id"], snapshot))
-    latest = sorted(_distinct(others, "sequence"))[1 - _KEPT_SNAPSHOTS :]
-    return pa.concat_tables([others.filter(pc.is_in(others["sequence"], pa.array(latest, pa.int32()))), new])
+    replaced = pc.equal(previous["snapshot_id"], new["snapshot_id"][0])
+    if "question" in new.column_names:  # another file of questions may have been asked
+        replaced = pc.and_(replaced, pc.is_in(previous["question"], new["question"].combine_chunks()))
+    rows = pa.concat_tables([previous.filter(pc.invert(replaced)), new])
+    others = {*_distinct(rows, "sequence")} - {*_distinct(new, "sequence")}
+    latest = [*sorted(others)[1 - _KEPT_SNAPSHOTS :], *_distinct(new, "sequence")]
+    return rows.filter(pc.is_in(rows["sequence"], pa.array(latest, pa.int32())))
 
 
-def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
-    """Compare a snapshot with the last one evaluated before it; return an empty list if there is none.
+def changes(history: pa.Table, rows: pa.Table) -> list[Change]:
+    """Compare each question with the last time that it was asked of an earlier snapshot; an empty list if none was.
 
-    Questions that both have are paired. If fewer than half of the present ones were asked before, nothing is compared.
+    If fewer than half of the questions in a mode were asked before, nothing is compared there.
 
     Args:
-        rows: EVALUATED_QUESTIONS of several snapshots.
-        snapshot_id: the snapshot to judge.
+        history: EVALUATED_QUESTIONS of several snapshots.
+        rows: those of the snapshot to judge.
     """
-    after = of_snapshot(rows, snapshot_id)
-    earlier = rows.filter(pc.less(rows["sequence"], pc.min(after["sequence"])))
-    if not earlier.num_rows:
-        return []
-    before = earlier.filter(pc.equal(earlier["sequence"], pc.max(earlier["sequence"])))
+    earlier = history.filter(pc.less(history["sequence"], pc.min(rows["sequence"])))
+    before = [(name, "last", pc.ScalarAggregateOptions(skip_nulls=False)) for name in COMPARED]
+    last = earlier.sort_by("sequence").group_by(_ASKED, use_threads=False).aggregate(before)
+    paired = rows.join(last, _ASKED, join_type="inner")
     found: list[Change] = []
-    for mode in sorted(set(_distinct(before, "mode")) & set(_distinct(after, "mode"))):
-        old, new = (one.filter(pc.equal(one["mode"], mode)).sort_by("question_key") for one in (before, after))
-        common = new.filter(pc.is_in(new["question_key"], old["question_key"].combine_chunks()))
-        if common.num_rows * 2 < new.num_rows:
+    for mode in _distinct(paired, "mode"):
+        common = paired.filter(pc.equal(paired["mode"], mode)).sort_by("question_key")
+        if common.num_rows * 2 < rows.filter(pc.equal(rows["mode"], mode)).num_rows:
             continue
-        old = old.filter(pc.is_in(old["question_key"], common["question_key"].combine_chunks()))
-        first, second = _values(old, COMPARED), _values(common, COMPARED)
+        first, second = _values(common, [f"{name}_last" for name in COMPARED]), _values(common, COMPARED)
         means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), estimates(second - first), strict=True)
         found += [Change(mode, metric, float(was), float(now), one) for metric, was, now, one in means]
     return found

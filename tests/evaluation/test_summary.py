@@ -76,7 +76,7 @@ def test_history_replaces_the_same_snapshot_and_keeps_the_latest() -> None:
 )
 def test_a_drop_is_more_than_its_interval(before: list[float], after: list[float], dropped: bool) -> None:
     both = pa.concat_tables([rows(1, {"mix": before}), rows(2, {"mix": after})])
-    recall = next(one for one in changes(both, "gen-2") if one.metric == "recall")
+    recall = next(one for one in changes(both, of_snapshot(both, "gen-2")) if one.metric == "recall")
     assert recall.dropped == dropped
     assert recall.difference.mean == pytest.approx(sum(after) / 10 - sum(before) / 10)
 
@@ -84,23 +84,36 @@ def test_a_drop_is_more_than_its_interval(before: list[float], after: list[float
 def test_only_shared_questions_are_paired() -> None:
     # Question 0 is gone and question 4 is new; of the three in both, none changed.
     both = pa.concat_tables([rows(1, {"mix": [1, 0, 1, 0]}), rows(2, {"mix": [0, 1, 0, 0]}, first=1)])
-    recall = changes(both, "gen-2")[0]
+    recall = changes(both, of_snapshot(both, "gen-2"))[0]
     assert (recall.before, recall.after, recall.difference.questions) == (1 / 3, 1 / 3, 3)
 
 
 @pytest.mark.parametrize(("first", "compared"), [(100, 0), (11, 0), (10, 2)])
 def test_other_questions_are_no_drop(first: int, compared: int) -> None:
     both = pa.concat_tables([rows(1, {"mix": [1] * 20}), rows(2, {"mix": [0] * 20}, first=first)])
-    assert len(changes(both, "gen-2")) == compared
+    assert len(changes(both, of_snapshot(both, "gen-2"))) == compared
 
 
 def test_the_one_before_is_the_last_that_was_evaluated_before() -> None:
     history = pa.concat_tables([rows(1, {"mix": [0]}), rows(3, {"mix": [1]}), rows(4, {"mix": [0], "ppr": [1]})])
-    recall, ndcg = changes(history, "gen-4")
+    recall, ndcg = changes(history, of_snapshot(history, "gen-4"))
     assert (recall.mode, recall.before, recall.after) == ("mix", 1, 0)
     assert ndcg.metric == "ndcg"
     # After a rollback to it, the first has none before it.
-    assert changes(history, "gen-1") == []
+    assert changes(history, of_snapshot(history, "gen-1")) == []
+
+
+def test_another_file_of_questions_hides_no_drop() -> None:
+    history = with_history(rows(1, {"mix": [1] * 20}), rows(1, {"mix": [0] * 9, "ppr": [1] * 9}, first=100))
+    after, others = rows(2, {"mix": [0] * 20}), rows(3, {"mix": [0] * 9}, first=100)
+    history = with_history(with_history(history, after), others)
+    assert [(one.metric, one.before, one.dropped) for one in changes(history, after)] == [
+        *(("recall", 1, True), ("ndcg", 0.5, False))
+    ]
+    assert [one.dropped for one in changes(history, others)] == [False, False], "of snapshot 1, as they were not asked"
+    asked = rows(1, {"mix": [0] * 20})["question"].to_pylist()
+    assert of_snapshot(history, "gen-1", asked)["recall"].to_pylist() == [1] * 20
+    assert of_snapshot(history, "gen-1").num_rows == 38
 
 
 def test_modes_are_compared_with_the_controls_question_by_question() -> None:
