@@ -129,11 +129,19 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
 
 def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
     rows, stated = dict[str, dict[str, Any]](), dict[str, dict[str, str]]()
+    typed = dict[tuple[str, str], tuple[str, str]]()
     for place, row in placed:
         name, end = str(row.get("relation", "")).replace("|", "/"), "object" if "object" in row else "value"
         first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {folded(name)}"}
         said = stated.setdefault(folded(name), first | {one: one for one in _DAYS})
-        said |= {one: min(str(row[one]), said.get(one, str(row[one]))) for one in _TYPES if one in row}
+        for one in filter(row.__contains__, _TYPES):
+            kind, (before, where) = str(row[one]), typed.setdefault((folded(name), one), (str(row[one]), place))
+            said[one] = min(kind, said.get(one, kind))
+            if folded(kind) != folded(before):
+                raise DecisionError(
+                    f"{place} has the {one} {kind!r}, and {where} {before!r}; a relation has one type at each end: "
+                    "give both rows the same, or relations of two names"
+                )
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
         value = f"{row[end]} {row['unit']}" if end == "value" and "unit" in row else row[end]

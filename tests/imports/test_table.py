@@ -271,6 +271,21 @@ def test_a_row_that_is_no_fact_is_named(tmp_path: Path, row: dict[str, Any]) -> 
         read_table(written(tmp_path / "a.jsonl", [FACTS[0], row]), SIGNED)
 
 
+def test_two_types_at_one_end_of_a_relation_are_refused_with_both_places(tmp_path: Path) -> None:
+    ada, acme, mill = (
+        {"subject": name, "relation": relation, "object": "the mill", "subject_type": kind}
+        for name, relation, kind in (("Ada", "owns", "Person"), ("Acme", "Owns", "company"), ("Bo", "owns", "person"))
+    )
+    with pytest.raises(
+        DecisionError, match=r"^a\.jsonl: row 3 has the subject_type 'company', and a\.jsonl: row 1 'Pe"
+    ):
+        read_table(written(tmp_path / "a.jsonl", [ada, mill, acme]), SIGNED)
+    others = [ada, mill, acme | {"relation": "leases"}]
+    for rows in (others, others[::-1]):
+        found = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)[2][1]
+        assert {one["relation"]: one["subject_type"] for one in found} == {"owns": "Person", "leases": "company"}
+
+
 @pytest.mark.parametrize("name", ["{x}", "id", "subject", "fact 1", "a: b", "=1+1", "Überschuß", "x" * 300])
 def test_a_relation_of_any_name_can_be_set(settings: Settings, tmp_path: Path, name: str) -> None:
     file = written(tmp_path / "a.jsonl", [{"subject": "A", "relation": name, "object": "B"}])
