@@ -9,6 +9,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.curation.rules import copy_decisions
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -31,7 +32,7 @@ class TemporaryHome:
     def __init__(self, settings: Settings, folder: Path, run: str | None = None) -> None:
         """Prepare a home in `folder` by settings of another, for builds in this process that wait for no batches.
 
-        Its calls are those of a `run`, or of one of their own.
+        Its calls are those of a `run`, or of one of their own. Raises DecisionError if the decisions are lost.
         """
         changes = {"home": folder, "database": None, "engine": "local", "publish": "automatic", "checks": None}
         self.settings = settings.model_copy(update=changes).changed(
@@ -42,6 +43,7 @@ class TemporaryHome:
         self.tables = SourceTables(Home.of(self.settings))
         self._home = Home.of(settings)
         self._recipes = Recipes.of(self.settings)
+        copy_decisions(self._home, self.tables.home)
         self._account = Account.of(run or f"try-{uuid4()}", "", settings.llm)
 
     def accept(self, source: str, rows: Mapping[str, pa.Table]) -> None:

@@ -134,12 +134,13 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
         name, end = str(row.get("relation", "")).replace("|", "/"), "object" if "object" in row else "value"
         first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {folded(name)}"}
         said = stated.setdefault(folded(name), first | {one: one for one in _DAYS})
-        for one in filter(row.__contains__, _TYPES):
-            kind, (before, where) = str(row[one]), typed.setdefault((folded(name), one), (str(row[one]), place))
-            said[one] = min(kind, said.get(one, kind))
+        for role in filter(row.__contains__, _TYPES):
+            kind = str(row[role])
+            before, where = typed.setdefault((folded(name), role), (kind, place))
+            said[role] = min(kind, said.get(role, kind))
             if folded(kind) != folded(before):
                 raise DecisionError(
-                    f"{place} has the {one} {kind!r}, and {where} {before!r}; a relation has one type at each end: "
+                    f"{place} has the {role} {kind!r}, and {where} {before!r}; a relation has one type at each end: "
                     "give both rows the same, or relations of two names"
                 )
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.curation.desk import take
+from lightrag_dagster.curation.rules import Decision, decisions_of
 from lightrag_dagster.errors import BudgetExceededError, StoreError
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.evaluation.trial import MODES_TRIED, try_recipe
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -111,6 +114,12 @@ def test_the_whole_sample_is_what_the_home_has(paid: Settings) -> None:
         assert (one.chunks, one.failed_chunks, one.usage.calls, one.scores) == (7, 0, 0, {})
     assert trial.before.answers_cost_usd == pytest.approx(spent(paid))
     assert trial.backfill_cost_usd == 0, "the home has all of it"
+
+
+def test_decisions_of_commands_hold_in_the_sample(settings: Settings, tmp_path: Path) -> None:
+    take(settings, [Decision(action="merge", names=("Mara Quill", "M. Quill"))])
+    made = TemporaryHome(settings, tmp_path / "copy")
+    assert decisions_of(made.settings) == decisions_of(settings) != []
 
 
 @pytest.mark.long  # a whole trial; the counts are tested by the one above

@@ -276,9 +276,7 @@ def test_two_types_at_one_end_of_a_relation_are_refused_with_both_places(tmp_pat
         {"subject": name, "relation": relation, "object": "the mill", "subject_type": kind}
         for name, relation, kind in (("Ada", "owns", "Person"), ("Acme", "Owns", "company"), ("Bo", "owns", "person"))
     )
-    with pytest.raises(
-        DecisionError, match=r"^a\.jsonl: row 3 has the subject_type 'company', and a\.jsonl: row 1 'Pe"
-    ):
+    with pytest.raises(DecisionError, match=r"^a\.jsonl: row 3 has the subject_type 'company', and a\.jsonl: row 1 '"):
         read_table(written(tmp_path / "a.jsonl", [ada, mill, acme]), SIGNED)
     others = [ada, mill, acme | {"relation": "leases"}]
     for rows in (others, others[::-1]):
