@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,9 @@ RECIPE = "lightrag-1.5.7"
 _DOCUMENTS, _CHUNKS, _STATUS = "kv_store_full_docs", "kv_store_text_chunks", "kv_store_doc_status"
 _EXTRACT = ":extract:"
 """A part of the key of an answer about a chunk."""
+
+_CONVERSATION = '[{"role": "user"'
+"""The part of a prompt that has what was said before, as where it asks for more."""
 
 _MARK = "{{LRdoc}}"
 _RULE = "#" * 22
@@ -94,12 +97,12 @@ def _documents(stores: JsonStores) -> Iterator[StoredDocument]:
 def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str], set[str]]:
     """Return the answers by the key of their chunk's text, those of each chunk in its order; and all summaries.
 
-    The third are chunks of which answers are missing. One that lists none, as of a document that failed, has those that
-    name it and were asked about its text, or in 1.3, where they name none, about this text; what asks for more has a
-    longer prompt.
+    The third are chunks of which answers are missing; without the first one none is taken. A chunk that lists none, as
+    of a document that failed, has those that name it and were asked about its text, or in 1.3, where they name none,
+    about this text; what asks for more has a longer prompt.
     """
     said, summaries = dict[str, str](), list[str]()
-    unlisted = defaultdict[str, list[tuple[int, str]]](list)
+    unlisted = defaultdict[str, list[tuple[bool, int, str]]](list)
     for name, row in stores.rows("kv_store_llm_response_cache"):
         answer, kind = valid(_text(row, "return")), row.get("cache_type")
         if kind == "summary":
@@ -107,19 +110,25 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
         if kind == "extract" and answer:
             said[name] = answer
             chunk, prompt = _text(row, "chunk_id"), _text(row, "original_prompt")
+            asked = (_CONVERSATION in prompt, len(prompt), name)
             text = chunks.silent.get(chunk, "").strip()
             if text and (text in prompt or json.dumps(text, ensure_ascii=False)[1:-1] in prompt):
-                unlisted[chunks.keys[chunk]].append((len(prompt), name))
+                unlisted[chunks.keys[chunk]].append(asked)
             elif not chunk:
-                unlisted[key_of(_text_asked(prompt))].append((len(prompt), name))
-    found, silent = dict[str, tuple[str, ...]](), set[str]()
+                unlisted[key_of(_text_asked(prompt))].append(asked)
+    found, silent, lost = dict[str, tuple[str, ...]](), set[str](), Counter[str]()
     for chunk, key in sorted(chunks.keys.items()):
-        names = chunks.listed[chunk] or [name for _, name in sorted(unlisted[key])]
+        others = [] if chunks.listed[chunk] else sorted(unlisted[key])
+        names = chunks.listed[chunk] or [name for *_, name in others]
         answers = tuple(said[name] for name in names if name in said)
-        if len(answers) > len(found.get(key, ())):
-            found[key] = answers
-        if len(answers) < len(names):
+        if missing := len(names) - len(answers):
             silent.add(chunk)
+        if answers and (names[0] not in said or (others and others[0][0])):
+            lost["chunks with answers to a request for more alone, which are not taken"] += 1
+        elif len(answers) > len(found.get(key, ())):
+            found[key] = answers
+            lost["answers to requests for more that are missing, of chunks with a first answer"] += missing
+    stores.notes += [f"{what}: {number:,}" for what, number in lost.items() if number]
     return found, summaries, silent | {chunk for chunk, key in chunks.keys.items() if key not in found}
 
 
@@ -137,7 +146,7 @@ def _text_asked(prompt: str) -> str:
 
 
 def _vectors(stores: JsonStores) -> Iterator[tuple[str, Vectors]]:
-    """Yield the text and the vector of each chunk; none of a file that is damaged."""
+    """Yield the text and the vector of each chunk; of a damaged file those before the damage."""
     try:
         if path := stores.path("vdb_chunks.json"):
             held = json.loads(path.read_bytes())

@@ -69,7 +69,8 @@ def test_a_prompt_of_version_1_3_that_cannot_be_read_costs_only_its_answer(tmp_p
         # of another text, as before an edit, or of a chunk that is gone
         (("\n```\nA text that was edited.\n```",), "chunk", ()),
         ((f"```\n{FLOOD}\n```",), "gone", ()),
-        # those that asked for more come after the first
+        # those that asked for more come after the first, and are nothing without it
+        ((f"More.\n{json.dumps([{'role': 'user', 'content': f'```{FLOOD}```'}])}",), "chunk", ()),
         (
             (f"More.\n{json.dumps([{'role': 'user', 'content': f'```{FLOOD}```'}])}", f"```\n{FLOOD}\n```"),
             "chunk",
@@ -128,6 +129,22 @@ def test_answers_of_other_kinds_are_left_out(tmp_path: Path) -> None:
     stores["llm_response_cache"]["default:summary:1"] = {"return": "A summary.", "cache_type": "summary"}
     stores["llm_response_cache"]["default:analysis:2"] = {"return": "An image.", "cache_type": "analysis"}
     assert read(write_json(tmp_path, stores)).answers == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("lost", "note"),
+    [
+        (0, "chunks with answers to a request for more alone, which are not taken: 1"),
+        (1, "answers to requests for more that are missing, of chunks with a first answer: 1"),
+    ],
+)
+def test_answers_are_taken_if_the_first_is_there(tmp_path: Path, lost: int, note: str) -> None:
+    stores = rows_of({"a.txt": FLOOD})
+    (row,) = stores["text_chunks"].values()
+    del stores["llm_response_cache"][row["llm_cache_list"][lost]]
+    base = read(write_json(tmp_path, stores))
+    assert base.answers == ({key_of(FLOOD): tuple(ANSWERS[FLOOD][:1])} if lost else {})
+    assert note in base.notes
 
 
 def test_an_answer_stays_that_of_the_chunk_that_lists_it(tmp_path: Path) -> None:
