@@ -52,7 +52,7 @@ def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
         SourceError: the folder has nothing to import, or the source cannot be a folder of this name.
         LightRAGError: as `import_base`.
     """
-    settings = load_settings()
+    settings = _settings_for(options)
     _import(console, settings, _READERS[options.kind](folder, settings.documents.max_bytes), options, {})
 
 
@@ -60,15 +60,16 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """Take the rows of a table as decisions, import its chunks, and make its facts the rows of a source; print all.
 
     Raises:
-        SourceError: the file cannot be read, or the source cannot be a folder of this name; then nothing is taken.
+        SettingsError: an option cannot be used; then nothing is taken.
+        SourceError: the file cannot be read, or the source cannot be a folder of this name; nor then.
         DecisionError: a row is neither a decision nor a fact, or contradicts others; nor then.
         LightRAGError: as `import_base`.
     """
-    settings = load_settings()
+    settings = _settings_for(options)
     reason = f"import table {file.name} --source {options.source}"
     base, decisions, (lines, stated) = imports.read_table(file, signed() | {"reason": reason})
     if base:
-        imports.require_plain(settings, options.source)
+        imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
     new, numbers = imports.take_new(settings, decisions, dry_run=options.dry_run)
     facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
     if lines:
@@ -87,6 +88,13 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
         _import(console, settings, base, options, facts)
     elif options.as_json:
         print_json({"dry_run": options.dry_run, **facts})
+
+
+def _settings_for(options: ImportOptions) -> Settings:
+    """Return the settings, once the file of names can be written; raises SettingsError."""
+    if options.names:
+        require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
+    return load_settings()
 
 
 def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
@@ -108,8 +116,6 @@ def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, obj
 def _import(
     console: Console, settings: Settings, base: imports.StoredBase, options: ImportOptions, said: dict[str, object]
 ) -> None:
-    if options.names:
-        require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
         made = imports.import_base(

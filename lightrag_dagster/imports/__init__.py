@@ -1,7 +1,7 @@
 """Room with a door: what another system has stored becomes a plain source. Others use the names here alone."""
 
 from lightrag_dagster.imports.graphrag import read_graphrag
-from lightrag_dagster.imports.importing import Imported, import_base, require_plain
+from lightrag_dagster.imports.importing import Imported, import_base, require_importable
 from lightrag_dagster.imports.lightrag import read_lightrag
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.imports.table import read_table, take_new
@@ -13,6 +13,6 @@ __all__ = [
     "read_graphrag",
     "read_lightrag",
     "read_table",
-    "require_plain",
+    "require_importable",
     "take_new",
 ]

@@ -57,9 +57,7 @@ def import_base(
         StoreError: the home is damaged, or the disk refuses.
         BuilderLockedError: another process builds.
     """
-    require_plain(settings, source)
-    if same_embedder and settings.embedding.provider == "offline":
-        raise SettingsError("embedding.provider is offline, whose rules made none of these vectors; set the embedder")
+    require_importable(settings, source, same_embedder=same_embedder)
     if dry_run:
         with _trial(settings, source) as trial:
             return _import(trial, source, base, same_embedder=same_embedder, dry_run=True)
@@ -117,8 +115,10 @@ def _take_claims(source: str, tables: SourceTables, recipes: Recipes, base: Stor
     take_answers(source, tables, recipes, base, Reading(one))
 
 
-def require_plain(settings: Settings, source: str) -> None:
-    """Check that a source is a folder among the sources, or can become one; raises SourceError."""
+def require_importable(settings: Settings, source: str, *, same_embedder: bool) -> None:
+    """Check that a source is a folder among the sources, or can become one; raises as `import_base`."""
+    if same_embedder and settings.embedding.provider == "offline":
+        raise SettingsError("embedding.provider is offline, whose rules made none of these vectors; set the embedder")
     folder = settings.sources / source
     if reason := why_misnamed(Source(source, LocalFolder(folder))):
         raise SourceError(reason)

@@ -139,6 +139,26 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     assert (facts["documents"], facts["chunks"]["answered"]) == ({"new": 2}, 2)
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        (["--names", "old.csv"], "old.csv is there already"),
+        (["--same-embedder"], "embedding.provider is offline, whose rules made none of these vectors"),
+    ],
+)
+def test_an_option_that_cannot_be_used_has_nothing_taken(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.csv").touch()
+    entities = [*test_table.GRAPH["entities"], test_table.FACTS[0]]
+    Path("graph.json").write_text(json.dumps(test_table.GRAPH | {"entities": entities}))
+    code, said, errors = command(capfd, monkeypatch, "import", "table", "graph.json", "--source", "own", *option)
+    assert (code, said, reason in errors) == (2, "", True)
+    assert json.loads(command(capfd, monkeypatch, "curate", "--json")[1])["decisions"] == []
+    assert not Path("graph.facts.jsonl").exists()
+
+
 def test_facts_of_a_table_are_written_with_the_settings_that_read_them(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
