@@ -133,13 +133,13 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def extraction_evaluation(
     _context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
-    """Compare the accepted rows with the gold, and add the scores to those of earlier snapshots."""
+    """Compare the rows of the published snapshot with the gold, and add the scores to those of earlier snapshots."""
     situation, stored = Situation.looking(lightrag.settings), lightrag.tables()
     snapshot, settings = situation.require_published(), lightrag.settings
     gold = read_gold(settings.gold.folder)
     before = stored.read(GOLD, ALL_SOURCES) if stored.current(GOLD, ALL_SOURCES) else None
     with stopwatch() as watch:
-        found = find_passages(situation, gold)
+        found = find_passages(situation, gold, snapshot)
         judged = judge(gold, found.located, found.tables.values(), situation.decided.curation, settings.merging.types)
         scores = score(judged)
     rows = as_table(scores, snapshot.sequence, snapshot.snapshot_id)

@@ -82,6 +82,21 @@ def test_a_low_score_and_a_recipe_worse_than_the_one_before_are_warnings(
     assert "none of the 1 gold passages that are done is a chunk of this home" in str(check.description)
 
 
+@pytest.mark.long
+def test_the_scores_of_a_snapshot_are_of_its_rows_whatever_was_accepted_since(
+    gold_home: Path, instance: dg.DagsterInstance
+) -> None:
+    settings = settings_in(gold_home)
+    before, _ = materialised(settings, instance)
+    kept = SourceTables(Home.of(settings)).read("extraction_evaluation", ALL_SOURCES)
+    worse = settings_in(gold_home, "bad").model_copy(update={"publish": "manual"})
+    build(worse, backfill=True)
+    assert accepted(Home.of(worse), "notes") != published(worse).inputs.sources["notes"]
+    after, _ = materialised(worse, instance)
+    assert after["recall/entity"] == before["recall/entity"]
+    assert SourceTables(Home.of(settings)).read("extraction_evaluation", ALL_SOURCES).equals(kept)
+
+
 def test_a_home_without_gold_has_no_scores_and_none_wait(gold_home: Path, instance: dg.DagsterInstance) -> None:
     settings = settings_in(gold_home).changed(gold={"folder": None})
     assert evaluations_pending(Situation.looking(settings)) == []

@@ -90,6 +90,13 @@ def test_a_draft_that_cannot_be_written_is_refused_before_anything_is_read(
     assert (code, errors.count("\n"), errors.startswith("error: ")) == (2, 1, True)
 
 
+def test_rows_of_passages_that_are_gone_are_not_counted(run: Command, gold_home: Path) -> None:
+    write_gold(gold_home / "gold" / "gone.csv", [f"{TEXTS['1.md']} And more."])
+    assert "20 gold passages with 160 rows; 1 whose text is no longer a chunk (" in run("gold", "score")[1]
+    found = json.loads(run("gold", "score", "--json")[1])
+    assert (found["passages"], found["gold_rows"], len(found["gone"])) == (20, 160, 1)
+
+
 def test_scores_are_listed_with_the_rows_that_are_not_right(run: Command, loopback: Loopback) -> None:
     code, output, _ = run("gold", "score", "--rows")
     assert code == 0

@@ -82,8 +82,7 @@ def to_compare(situation: Situation, gold: Gold) -> Passages | str:
     found = find_passages(situation, gold)
     if lost := found.unmeasured():
         return lost[0]
-    there = set(found.located["chunk"].to_pylist())
-    return found if sum(one.right and one.chunk in there for one in gold.rows) >= _LEAST_ROWS else _TOO_FEW
+    return found if found.right(gold) >= _LEAST_ROWS else _TOO_FEW
 
 
 def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.names import normalise_type
-from lightrag_dagster.curation.rules import Curation
+from lightrag_dagster.curation.rules import CURATION, Curation
 from lightrag_dagster.evaluation.gold.rows import Gold
 from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
 from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of
@@ -18,6 +18,7 @@ from lightrag_dagster.schemas import CHUNKS, SOURCE_TABLES
 from lightrag_dagster.settings.sections import TypeSettings
 from lightrag_dagster.stages.facts.values import read_number
 from lightrag_dagster.storage.duckdb import in_memory, view_files
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Passages(NamedTuple):
     tables: Mapping[str, Tables]
     gone: list[str]
 
+    def right(self, gold: Gold) -> int:
+        """Return the number of rows that these passages state."""
+        there = set(self.located["chunk"].to_pylist())
+        return sum(one.right and one.chunk in there for one in gold.rows)
+
     def unmeasured(self) -> list[str]:
         """Return a line if no passage is left, so that no score bounds anything."""
         if self.located.num_rows or not self.gone:
@@ -50,10 +56,14 @@ class Passages(NamedTuple):
         ]
 
 
-def find_passages(situation: Situation, gold: Gold) -> Passages:
-    """Find the chunks that gold passages name, in the accepted tables, with their rows; raises StoreError."""
-    tables, records = SourceTables(situation.home), situation.accepted
-    versions = {source: situation.merged(source) for source in records}
+def find_passages(situation: Situation, gold: Gold, snapshot: Manifest | None = None) -> Passages:
+    """Find the chunks that gold passages name, with their rows; raises StoreError.
+
+    They are those of the accepted tables, or of the tables that a `snapshot` was built from.
+    """
+    tables, versions = SourceTables(situation.home), {one: situation.merged(one) for one in situation.accepted}
+    if snapshot:
+        versions = {source: used for source, used in snapshot.inputs.sources.items() if source != CURATION}
     paths = [path for source, used in versions.items() for path in tables.open("chunks", source, used["chunks"])]
     with in_memory() as connection:
         name_chunks(connection)
