@@ -1,12 +1,11 @@
 """`cache` and `cache prune`: the stores of paid responses and vectors."""
 
-import re
+from math import ceil
 
 from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
@@ -27,18 +26,12 @@ def show_stats(console: Console) -> None:
     print_table(console, columns, rows, wrap={"store"})
 
 
-def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
-    """Remove the responses and vectors that were not used for a time such as `90d`, and print their number.
+def run_prune(console: Console, unused_for: float, *, dry_run: bool) -> None:
+    """Remove the responses and vectors that were not used for some seconds, and print their number.
 
-    Raises:
-        SettingsError: the time is not a number of days.
-        StoreError: a store is damaged, or the disk refuses.
+    Their last use is known to the day, so that a part of one counts as a whole. Raises StoreError.
     """
-    found = re.fullmatch(r"(\d{1,6})d?", unused_for)
-    if found is None:
-        raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
-    days, home = int(found[1]), Home.existing(load_settings())
-    counts = []
+    days, home, counts = ceil(unused_for / 86_400), Home.existing(load_settings()), []
     with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
         for name, store in (("responses", responses), ("vectors", vectors)):
             before = store.count()

@@ -7,15 +7,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
+import yaml
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.progress import display, one_step
+from lightrag_dagster.cli.rows import require_new, write_new
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.evaluation import report
-from lightrag_dagster.evaluation.drafting import Drafting, require_new, write_questions
+from lightrag_dagster.evaluation.drafting import Drafting
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.sample import take_sample
@@ -182,12 +184,14 @@ def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
 def _draft(console: Console, drafting: Drafting, file: Path | None, account: Account, *, as_json: bool) -> int:
     if file is None:
         raise SettingsError("drafted questions are for you to read first; name a new file with --questions")
-    require_new(file)
+    require_new(file, "perhaps with questions; read these first", SettingsError, ".yaml", ".yml")
     with one_step(terminal.console(stderr=True), "drafting questions"):
         drafted = drafting.draft(account)
     made = len(drafted.questions)
     if made:
-        write_questions(file, drafted.questions)
+        rows = [one.model_dump(exclude_defaults=True) for one in drafted.questions]
+        said = yaml.safe_dump(rows, allow_unicode=True, sort_keys=False, width=120)
+        write_new(file, lambda opened: opened.write(said), SettingsError)
     if as_json:
         counts = {"passages": drafting.passages, "questions": made, "unfit": drafted.unfit, "failed": drafted.failed}
         terminal.print_json({"file": str(file) if made else None} | counts)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_warnings
-from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
+from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
@@ -37,7 +37,7 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
         SettingsError: the file cannot be written, or another one not read.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
-    require_new_csv(file, "perhaps with labels; score it with `gold score`", SettingsError)
+    require_new(file, "perhaps with labels; score it with `gold score`", SettingsError)
     if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
         raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()

@@ -11,7 +11,7 @@ from rich.console import Console
 from lightrag_dagster import imports
 from lightrag_dagster.cli.curate import NEXT, signed
 from lightrag_dagster.cli.plan import print_plan
-from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
+from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.plan.overlay import as_todays
@@ -93,7 +93,7 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
 def _settings_for(options: ImportOptions) -> Settings:
     """Return the settings, once the file of names can be written; raises SettingsError."""
     if options.names:
-        require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
+        require_new(options.names, "perhaps with notes of yours; remove it", SettingsError)
     return load_settings()
 
 

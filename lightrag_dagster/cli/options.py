@@ -36,7 +36,7 @@ def seconds_of(time: str) -> float:
     Raises:
         typer.BadParameter: the text has another form.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", time)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smhd])", time)
     if found is None:
         raise typer.BadParameter(f"{time!r} cannot be a time; write a number and its unit: 90s, 10m, 26h or 7d")
     return float(found[1]) * _UNITS[found[2]]

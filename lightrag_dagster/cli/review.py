@@ -9,7 +9,7 @@ from rich.console import Console
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.curate import NEXT, signed, unknown_names
 from lightrag_dagster.cli.progress import one_step
-from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
+from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.curation import desk
 from lightrag_dagster.curation.rules import in_force, place_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError
@@ -33,7 +33,7 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
     if file:
-        require_new_csv(file, "perhaps with decisions; take them with --take", DecisionError)
+        require_new(file, "perhaps with decisions; take them with --take", DecisionError)
     settings = load_settings()
     situation = Situation.looking(settings)
     found = desk.duplicate_candidates(situation)

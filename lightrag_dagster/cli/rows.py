@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 from itertools import count
 from math import isfinite
@@ -65,14 +65,22 @@ def write_csv(
     writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
 
 
-def require_new_csv(file: Path, with_what: str, error: type[LightRAGError]) -> None:
-    """Refuse a CSV file that cannot be written; one that is there is so `with_what` people wrote. Raises `error`."""
-    if file.is_dir():
-        raise error(f"{file} is a folder; name a file in it, such as {file / 'names.csv'}")
-    if file.exists():
+def require_new(file: Path, with_what: str, error: type[LightRAGError], *suffixes: str) -> None:
+    """Refuse a new file, CSV unless other `suffixes` are given, that cannot be written; raises `error`.
+
+    One that is there is so `with_what` people wrote.
+    """
+    first, *_ = known = suffixes or (".csv",)
+    try:
+        is_there, is_folder = file.exists(), file.is_dir()
+    except OSError as cause:  # such as a name that is too long
+        raise error(f"{file} cannot be written: {cause.strerror or cause}; name another file") from cause
+    if is_folder:
+        raise error(f"{file} is a folder; name a file in it, such as {file / f'names{first}'}")
+    if is_there:
         raise error(f"{file} is there already, {with_what}, or name another file")
-    if file.suffix.lower() != ".csv":
-        raise error(f"{file} would be a CSV file; name it .csv")
+    if file.suffix.lower() not in known:
+        raise error(f"{file} would be a {first[1:].upper()} file; name it {first}")
     if not file.parent.is_dir():
         raise error(f"{file} cannot be written: there is no folder {file.parent}; make it first")
     if not os.access(file.parent, os.W_OK):
@@ -83,9 +91,16 @@ def write_new_csv(
     file: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], error: type[LightRAGError]
 ) -> None:
     """Write a new file for spreadsheets: with the mark by which they know UTF-8, and no formula. Raises `error`."""
+    write_new(file, lambda opened: write_csv(columns, rows, escape_formulas=True, file=opened), error, "utf-8-sig")
+
+
+def write_new(
+    file: Path, write: Callable[[TextIO], object], error: type[LightRAGError], encoding: str = "utf-8"
+) -> None:
+    """Write a new file, to which `write` is given open; raises `error`."""
     try:
-        with file.open("x", encoding="utf-8-sig", newline="") as opened:
-            write_csv(columns, rows, escape_formulas=True, file=opened)
+        with file.open("x", encoding=encoding, newline="") as opened:
+            write(opened)
     except OSError as cause:
         raise error(f"{file} cannot be written: {cause.strerror or cause}; name another file") from cause
 

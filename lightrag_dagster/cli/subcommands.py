@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lightrag_dagster.cli.options import AsJson
+from lightrag_dagster.cli.options import AsJson, seconds_of
 from lightrag_dagster.cli.terminal import console
 
 snapshots_app = typer.Typer(name="snapshots", help="List snapshots, and give them names.", no_args_is_help=False)
@@ -60,7 +60,7 @@ def cache_prune(
     """Remove responses and vectors that were not used for a long time; they are paid for again if needed."""
     from lightrag_dagster.cli.cache import run_prune
 
-    run_prune(console(), unused_for, dry_run=dry_run)
+    run_prune(console(), seconds_of(unused_for), dry_run=dry_run)
 
 
 batch_app = typer.Typer(name="batch", help="List the batches at the language model's provider, with their progress.")

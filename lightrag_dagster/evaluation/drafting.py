@@ -1,13 +1,8 @@
 """Questions that a language model drafts from passages of one's own documents, for people to correct."""
 
-from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
-from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.sample import Sample
 from lightrag_dagster.pipeline.asking import AskingPrice, Questionnaire
@@ -100,28 +95,3 @@ def parse_draft(text: str) -> Draft | None:
         return None
     answer = answer if isinstance(answer, str) else str(answer)
     return Draft(" ".join((question or "").split()), " ".join(answer.split()))
-
-
-def require_new(file: Path) -> None:
-    """Refuse a file that is there already or cannot be written, before a model is asked; raises SettingsError."""
-    try:
-        file.open("x").close()
-        file.unlink()
-    except FileExistsError as error:
-        raise SettingsError(f"{file} is there already, perhaps with questions; name another file") from error
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror or error}; name another file") from error
-
-
-def write_questions(file: Path, questions: Sequence[FiledQuestion]) -> None:
-    """Write a new question file, as YAML.
-
-    Raises:
-        SettingsError: the file is there already, or cannot be written.
-    """
-    rows = [one.model_dump(exclude_defaults=True) for one in questions]
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            yaml.safe_dump(rows, opened, allow_unicode=True, sort_keys=False, width=120)
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror or error}; name another file") from error

@@ -31,7 +31,11 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
             "to look makes no store"
         )
     code, output, _ = command(capfd, monkeypatch, "costs")
-    assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", "9" * 20)[0] == 2
+    for much in ("9" * 20, f"{'9' * 20}d", "90", "soon"):
+        assert command(capfd, monkeypatch, "cache", "prune", "--unused-for", much)[0] == 2
+    for time, days in (("36h", 2), ("1d", 1), ("999999999d", 999_999_999)):
+        said = command(capfd, monkeypatch, "cache", "prune", "--dry-run", "--unused-for", time)[1]
+        assert f"(not used for {days} days)" in said
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
     ledger = Ledger(Home.of(load_settings()).ledger)
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))

@@ -196,7 +196,6 @@ def test_a_narrow_terminal_cuts_nothing_off(
         ("rollback", "gen-none"),
         ("release",),
         ("changes", "gen-none"),
-        ("cache", "prune", "--unused-for", "soon"),
         ("purge", "nothing/at-all.md"),
     ],
 )

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BudgetExceededError, SettingsError
-from lightrag_dagster.evaluation.drafting import Draft, Drafted, Drafting, parse_draft, require_new, write_questions
-from lightrag_dagster.evaluation.questions import FiledQuestion, read_question_file
+from lightrag_dagster.errors import BudgetExceededError
+from lightrag_dagster.evaluation.drafting import Draft, Drafted, Drafting, parse_draft
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.sample import take_sample
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
@@ -92,17 +92,3 @@ def test_a_budget_bounds_drafts(settings: Settings, loopback: Loopback) -> None:
     with pytest.raises(BudgetExceededError):
         drafting(settings).draft(Account("questions", max_cost_per_day_usd=0.0))
     assert not loopback.requests
-
-
-def test_the_file_is_a_question_file_and_none_is_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "questions.yaml"
-    questions = [FiledQuestion(question="Wer: wann? – 'so'", documents=["a/b.md"], answer="no")]
-    require_new(file)
-    write_questions(file, questions)
-    assert read_question_file(file) == questions
-    for again in (require_new, lambda file: write_questions(file, questions)):
-        with pytest.raises(SettingsError, match="name another file"):
-            again(file)
-    for unfit in (tmp_path / "gone" / "questions.yaml", tmp_path / ("q" * 300), tmp_path):
-        with pytest.raises(SettingsError, match="name another file"):
-            require_new(unfit)

@@ -15,6 +15,7 @@ from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
 from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.settings.unknown import first_fault
 
 Action = Literal["merge", "apart", "rename", "retype", "describe", "remove", "split", "add"]
 
@@ -138,16 +139,15 @@ def check_decision(place: str, **values: object) -> Placed:
     try:
         decision = Decision.model_validate({name: value for name, value in values.items() if value})
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        if first["loc"] == ("names",):
-            name, message = "", "a decision names an entity"
-        if first["loc"] == ("date",):  # spreadsheets write them as their country does
-            name, message = "", f"{values['date']!r} is not a date; write it as 2026-11-28"
-        if first["loc"] == ("action",):
-            name, message = "", f"there is no action {values['action']!r}, only {', '.join(ACTIONS)}"
-        raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
+        said = {
+            "names": "a decision names an entity",
+            # Spreadsheets write them as their country does.
+            "date": f"{values.get('date')!r} is not a date; write it as 2026-11-28",
+            "action": f"there is no action {values.get('action')!r}, only {', '.join(ACTIONS)}",
+        }
+        where = error.errors()[0]["loc"]
+        fault = said.get(str(where[0])) if len(where) == 1 else None
+        raise DecisionError(f"{place}: {fault or first_fault(error, Decision)}") from None
     _check_bounds(decision, place)
     spelt = {"names": tuple(map(_as_read, decision.names)), "into": decision.into and _as_read(decision.into)}
     decision = decision.model_copy(update=spelt)

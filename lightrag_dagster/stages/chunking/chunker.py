@@ -49,7 +49,7 @@ class Chunker(Protocol):
     def __call__(self, document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
         """Return the chunks in order, with no white space at their ends; none if the text is blank.
 
-        Every character that is not white space is in a chunk.
+        Every character that is not white space is in a chunk; a function of one's own may leave out some.
         """
         ...
 
