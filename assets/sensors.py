@@ -95,9 +95,9 @@ _SENSORS = {
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
-        "Adds each failed run to failures.jsonl in the home, which keeps the last 1,000, and tells of it by a message to "
-        f"the address in {WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and daily "
-        "while it does.",
+        "Adds each failed run to failures.jsonl in the home, which keeps the last 1,000, and tells of it by a message "
+        f"to the address in {WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and "
+        "daily while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,

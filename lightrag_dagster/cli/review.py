@@ -141,8 +141,8 @@ def _accepted(
     but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
     when = f" {NEXT}" if accepted.taken else ""
     console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}")
-    taken = {one.names for one in accepted.taken}
-    return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
+    taken = {one.place for one in accepted.taken}
+    return [one for one in pairs if one.place not in taken]
 
 
 def _left_out(found: desk.Compared, unlikely: int) -> str:

@@ -22,6 +22,10 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
 
 
+_LONGEST_NAME = 255
+"""Most bytes of the name of a file, which no system takes longer."""
+
+
 def print_rows(
     console: Console,
     form: Form,
@@ -71,13 +75,11 @@ def require_new(file: Path, with_what: str, error: type[LightRAGError], *suffixe
     One that is there is so `with_what` people wrote.
     """
     first, *_ = known = suffixes or (".csv",)
-    try:
-        is_there, is_folder = file.exists(), file.is_dir()
-    except OSError as cause:  # such as a name that is too long
-        raise error(f"{file} cannot be written: {cause.strerror or cause}; name another file") from cause
-    if is_folder:
+    if len(file.name.encode()) > _LONGEST_NAME:
+        raise error(f"{file.name[:40]}… is longer than {_LONGEST_NAME} bytes; name another file")
+    if file.is_dir():
         raise error(f"{file} is a folder; name a file in it, such as {file / f'names{first}'}")
-    if is_there:
+    if file.exists():
         raise error(f"{file} is there already, {with_what}, or name another file")
     if file.suffix.lower() not in known:
         raise error(f"{file} would be a {first[1:].upper()} file; name it {first}")

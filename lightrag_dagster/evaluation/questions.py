@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.sheets import read_text
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import load_yaml
@@ -47,10 +48,6 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
         return []
     try:
         questions = TypeAdapter(list[FiledQuestion]).validate_python(_content(path) or [])
-    except OSError as error:
-        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; name one that is there") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"question file {path} is not UTF-8; save it as UTF-8") from error
     except ValidationError as error:
         raise SettingsError(f"question file {path}, {first_fault(error, FiledQuestion)}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -73,7 +70,7 @@ def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[
 
 
 def _content(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path, SettingsError)
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in text.split("\n") if line.strip()]
     return load_yaml(text)

@@ -6,13 +6,13 @@ A snapshot that a gate stops is built like any other, and waits for `release`.
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from textwrap import shorten
 
 import pyarrow as pa
 
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import QueryError, SettingsError, one_line
+from lightrag_dagster.core.text.sheets import read_text
+from lightrag_dagster.errors import QueryError, SettingsError
 from lightrag_dagster.indexes.changes import count_changes
 from lightrag_dagster.indexes.sql import TableFiles, open_tables, published_tables, results
 from lightrag_dagster.settings import Settings
@@ -62,14 +62,14 @@ def read_checks(settings: Settings) -> dict[str, str]:
     if folder is None:
         return {}
     try:
-        checks = {path.name: _read(path) for path in sorted(folder.iterdir()) if path.suffix == ".sql"}
+        files = sorted(path for path in folder.iterdir() if path.suffix == ".sql")
     except OSError as error:
         raise SettingsError(
             f"setting checks: {folder.absolute()} cannot be listed: {error.strerror}; name a folder with files *.sql"
         ) from error
-    if not checks:
+    if not files:
         raise SettingsError(f"setting checks: {folder.absolute()} has no file *.sql; add one, or unset it")
-    return checks
+    return {path.name: read_text(path, SettingsError) for path in files}
 
 
 def _run_checks(checks: Mapping[str, str], tables: TableFiles) -> Iterator[tuple[str, str]]:
@@ -81,15 +81,6 @@ def _run_checks(checks: Mapping[str, str], tables: TableFiles) -> Iterator[tuple
             yield _ERROR, f"check {name}: its severity {severity!r} is neither {_ERROR} nor {_WARN}"
         elif fault := _fault(statements, tables):
             yield severity, f"check {name}: {fault}"
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"setting checks: {file.absolute()} cannot be read: {one_line(error)}; save it in UTF-8, or remove it"
-        ) from error
 
 
 def _fault(statements: str, tables: TableFiles) -> str | None:

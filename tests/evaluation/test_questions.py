@@ -60,7 +60,7 @@ def test_no_file_is_no_question() -> None:
         ("q.yaml", "[" * 3000, "is not valid YAML: it is nested too deeply"),
         ("q.jsonl", '{"question": ' + "[" * 100_000, "is not valid JSON lines: maximum recursion depth"),
         ("q.jsonl", '{"question": "Who?", "documents": [' + "9" * 5000 + "]}", "is not valid JSON lines: Exceeds the"),
-        ("absent.yaml", None, "cannot be read: No such file or directory; name one that is there$"),
+        ("absent.yaml", None, "absent.yaml is not a file; remove it, or name one that is there$"),
     ],
 )
 def test_what_cannot_be_used(tmp_path: Path, name: str, text: str | None, says: str) -> None:

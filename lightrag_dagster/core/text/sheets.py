@@ -31,7 +31,7 @@ def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
     """
     try:
         if not file.is_file():  # a link to nowhere, or a pipe that would never end
-            raise error(f"{file} is not a file; remove it")
+            raise error(f"{file} is not a file; remove it, or name one that is there")
         data = file.read_bytes()
         encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
         try:

@@ -10,15 +10,7 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.desk.names import in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair
 from lightrag_dagster.curation.desk.taking import take
-from lightrag_dagster.curation.rules import (
-    Decision,
-    Placed,
-    check_decision,
-    decisions_of,
-    in_a_cell,
-    read_files,
-    resolved,
-)
+from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, in_a_cell, read_files, resolved
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.situation import Situation
@@ -51,6 +43,11 @@ class Reviewed(NamedTuple):
             PairEnd(row["entity_id"], row["name"], row["type"], row["description"]),
             PairEnd(row["other_id"], row["other"], row["other_type"], row["other_description"]),
         )
+
+    @property
+    def place(self) -> str:
+        """Both names, as the place of a decision about them."""
+        return f"{self.row['name']} — {self.row['other']}"
 
     @property
     def is_accepted(self) -> bool:
@@ -131,9 +128,9 @@ def read_review(situation: Situation, file: Path, **values: object) -> FiledDeci
 
 
 class JoinedPairs(NamedTuple):
-    """Joins that were taken as decisions, and the number of those that contradict decisions in force."""
+    """Joins that were taken as decisions, at the `place` of their pairs, and how many contradict decisions in force."""
 
-    taken: list[Decision]
+    taken: Sequence[Placed]
     contradicting: int
 
 
@@ -146,14 +143,14 @@ def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> J
         StoreError: the database refuses.
     """
     wanted = [
-        check_decision(f"{name} — {other}", action="merge", names=(name, other), reason=one.reason, **values)
+        check_decision(
+            one.place, action="merge", names=(one.row["name"], one.row["other"]), reason=one.reason, **values
+        )
         for one in pairs
         if one.is_accepted
-        for name, other in [(one.row["name"], one.row["other"])]
     ]
-    kept = [one.decision for one in _compatible(decisions_of(settings), wanted)]
-    if kept:
-        take(settings, kept)
+    if kept := _compatible(decisions_of(settings), wanted):
+        take(settings, [one.decision for one in kept])
     return JoinedPairs(kept, len(wanted) - len(kept))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.sheets import read_text
 from lightrag_dagster.errors import SettingsError
 
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
@@ -103,12 +104,7 @@ def _placeholders(text: str) -> frozenset[str]:
 
 def _read(file: Path, expected: frozenset[str] | None = None) -> tuple[str, list[str]]:
     """Return the text of a prompt, which has the `expected` placeholders, and the names in its front matter."""
-    try:
-        text = file.read_text(encoding="utf-8-sig").strip()
-    except OSError as error:
-        raise SettingsError(f"prompt {file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"prompt {file} is not UTF-8; save it as UTF-8") from error
+    text = read_text(file, SettingsError).strip()
     head = _FRONT_MATTER.match(text)
     echoes = list(filter(None, map(str.strip, head["echoes"].split(",")))) if head else []
     text = text[head.end() :].strip() if head else text

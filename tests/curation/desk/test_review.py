@@ -138,7 +138,7 @@ def test_accepted_pairs_are_joined_unless_a_decision_keeps_them_apart(settings: 
     take(settings, [Decision(action="apart", names=("Jonas Feld", "Station 14"))])
 
     taken, contradicting = accept(settings, pairs, author="night")
-    assert [set(one.names) for one in taken] == [
+    assert [set(one.decision.names) for one in taken] == [
         {"Jonas Feld", "Priya Nair"}, {"Orrin Instruments", "Halden Weir"}, {"Bergen", "Halden Weir"}
     ]  # fmt: skip
     assert contradicting == 1, "Priya Nair is Jonas Feld by then, who is not Station 14"

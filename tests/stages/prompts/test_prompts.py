@@ -70,7 +70,7 @@ def test_two_dollars_are_one(tmp_path: Path) -> None:
         ("extraction_user", b"$language and $tone", r"uses \$tone, .* here: \$language"),
         ("entity_types", b"- Price: $5", "lone"),
         ("entity_types", b"- $language", "here: none"),
-        ("entity_types", b"\xff\xfe", "not UTF-8"),
+        ("entity_types", b"\xff", "save it as UTF-8"),
         ("entity_types", b"---\nechos: Ship\n---\n- Ship", "front matter is not"),
         ("entity-types", b"- Ship", "replaces no prompt"),
     ],
@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, name: str, data: by
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "entity_types.md").symlink_to(tmp_path / "gone.md")
-    with pytest.raises(SettingsError, match=r"entity_types\.md cannot be read: No such file"):
+    with pytest.raises(SettingsError, match=r"entity_types\.md is not a file; remove it, or name one"):
         load_prompts(tmp_path)
 
 
