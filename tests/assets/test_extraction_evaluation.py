@@ -92,7 +92,8 @@ def test_the_scores_of_a_snapshot_are_of_its_rows_whatever_was_accepted_since(
     worse = settings_in(gold_home, "bad").model_copy(update={"publish": "manual"})
     build(worse, backfill=True)
     since = accepted(Home.of(worse), "notes")
-    assert since and since.tables["extractions"] != published(worse).inputs.sources["notes"]["extractions"]
+    assert since is not None
+    assert since.tables["extractions"] != published(worse).inputs.sources["notes"]["extractions"]
     after, _ = materialised(worse, instance)
     assert after["recall/entity"] == before["recall/entity"]
     assert SourceTables(Home.of(settings)).read("extraction_evaluation", ALL_SOURCES).equals(kept)
