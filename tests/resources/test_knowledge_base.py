@@ -157,5 +157,3 @@ assert "resources" not in sys.modules
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Knowledge'"):
         lightrag_dagster.Knowledge  # noqa: B018
-    for name in lightrag_dagster._MODULES:
-        assert getattr(lightrag_dagster, name).__name__ == name
