@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from lightrag_dagster.query.question import QueryOptions as QueryOptions
     from lightrag_dagster.query.types import Answer as Answer
     from lightrag_dagster.query.types import Chunk as Chunk
+    from lightrag_dagster.query.types import Citation as Citation
     from lightrag_dagster.query.types import Element as Element
+    from lightrag_dagster.query.types import Entity as Entity
+    from lightrag_dagster.query.types import Fact as Fact
     from lightrag_dagster.query.types import Keywords as Keywords
+    from lightrag_dagster.query.types import Reference as Reference
+    from lightrag_dagster.query.types import Relation as Relation
     from lightrag_dagster.query.types import Retrieval as Retrieval
     from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource as KnowledgeBaseResource
     from lightrag_dagster.settings import Settings as Settings
@@ -42,7 +47,9 @@ _MODULES = {
     "query.graph.types": ("Choice", "Connection", "Neighbourhood", "Profile"),
     "query.knowledge_base": ("KnowledgeBase", "Prepared"),
     "query.question": ("QueryOptions",),
-    "query.types": ("Answer", "Chunk", "Element", "Keywords", "Retrieval"),
+    "query.types": (
+        *("Answer", "Chunk", "Citation", "Element", "Entity", "Fact", "Keywords", "Reference", "Relation", "Retrieval"),
+    ),
     "resources.knowledge_base": ("KnowledgeBaseResource",),
     "settings": ("Settings", "load_settings"),
     "spending.account": ("Account",),

@@ -27,6 +27,7 @@ from lightrag_dagster.evaluation.summary import (
     advantages,
     by_language,
     changes,
+    count_unjudged,
     find_carriers,
     judge_default,
     of_snapshot,
@@ -68,15 +69,20 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     dropped = [one for one in changed if one.dropped]
     with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
         missing = missing_gold(knowledge, gold)
+    unjudged = 0 if settings.llm.provider == "offline" else count_unjudged(rows, settings.query.mode)
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
         found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
-        terminal.print_json({"snapshot_id": snapshot_id} | found)
+        terminal.print_json({"snapshot_id": snapshot_id, "unjudged": unjudged} | found)
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
+        if unjudged:
+            console.print(
+                f"no judgement that can be read: {unjudged:,} of {len(gold):,} answers; try another llm.model"
+            )
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
     return 1 if dropped else 0

@@ -4,6 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ JUDGED = pa.schema(
 
 _WORST, _BEST = 1, 5
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ATTEMPTS = 2
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -40,7 +42,7 @@ class Judgement(NamedTuple):
 def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
     """Answer the questions in the default mode and judge the answers; each question takes two calls.
 
-    Return JUDGED, null for an unusable answer of a model.
+    A judgement that cannot be read is asked for once more. Return JUDGED, null for an unusable answer of a model.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
@@ -59,7 +61,8 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) 
             if one.answer is not None:
                 row |= {"exact_match": exact_match(answer, one.answer), "f1": f1(answer, one.answer)}
             request = judge_request(prompts, one.question, render(prepared.retrieval), answer)
-            judgement = parse_judgement(knowledge.complete(request))
+            asked = (replace(request, attempt=attempt) for attempt in range(_ATTEMPTS))
+            judgement = next(filter(None, (parse_judgement(knowledge.complete(one)) for one in asked)), None)
         except (PermanentProviderError, TransientProviderError):
             return row
         return row | judgement._asdict() if judgement else row

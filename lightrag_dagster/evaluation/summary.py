@@ -105,6 +105,11 @@ def changes(history: pa.Table, rows: pa.Table) -> list[Change]:
     return found
 
 
+def count_unjudged(rows: pa.Table, mode: str) -> int:
+    """Return the number of questions of EVALUATED_QUESTIONS in a mode without an answer that was judged."""
+    return int(rows.filter(pc.equal(rows["mode"], mode))["faithfulness"].null_count)
+
+
 class Advantage(NamedTuple):
     """The difference of a mode and a control, over the same questions."""
 

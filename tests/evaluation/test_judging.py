@@ -3,12 +3,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.evaluation.judging import Judgement, exact_match, f1, judge_answers, parse_judgement
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.summary import count_unjudged
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
 
@@ -87,10 +89,18 @@ def test_an_answer_is_compared_and_judged_without_its_references(knowledge: Know
     assert "### References" not in loopback.requests[-1].body["messages"][-1]["content"]
 
 
-def test_a_mark_that_cannot_be_read_is_null(knowledge: KnowledgeBase, loopback: Loopback) -> None:
+def test_a_mark_that_cannot_be_read_is_asked_for_once_more_then_null(
+    knowledge: KnowledgeBase, loopback: Loopback
+) -> None:
     loopback.chat = replies("Marta Lindqvist", "I cannot say")
     row = judged(knowledge)
     assert (row["f1"], row["faithfulness"]) == (1, None)
+    assert sum("You judge" in one.body["messages"][0]["content"] for one in loopback.requests if one.body) == 2
+
+
+def test_answers_without_a_judgement_are_counted() -> None:
+    rows = pa.table({"mode": ["mix", "mix", "naive"], "faithfulness": pa.array([1.0, None, None], pa.float64())})
+    assert count_unjudged(rows, "mix") == 1
 
 
 def test_a_question_that_is_refused_is_null(knowledge: KnowledgeBase, loopback: Loopback) -> None:
