@@ -171,9 +171,9 @@ def batches(
         )
         for waiting, states in due.items()
         if waiting.source in partitions
-        and (key := _unused_key(context.instance, f"{waiting.source} {digest(waiting.backfill, states)}"))
+        and (key := _unused_key(context.instance, namespace, f"{waiting.source} {digest(waiting.backfill, states)}"))
     ]
-    return requests or dg.SkipReason("every waiting extraction has open batches, or two runs that failed this hour")
+    return requests or dg.SkipReason("every waiting extraction has open batches, or had its runs of this hour")
 
 
 def publish_accepted(
@@ -210,9 +210,9 @@ def publish_accepted(
         return dg.SkipReason("the newest snapshot holds all accepted versions" if newest else "nothing is accepted yet")
     # After another snapshot it is a new request, as where a document is deleted and restored.
     snapshots = (one and one.sequence for one in (newest, situation.published))
-    if key := _unused_key(context.instance, f"{wanted} {digest(*snapshots)}"):
+    if key := _unused_key(context.instance, namespace, f"{wanted} {digest(*snapshots)}"):
         return dg.RunRequest(run_key=key, asset_selection=selection, tags={COMMAND_TAG: "publish"})
-    return dg.SkipReason("two runs of this hour failed to publish the same tables; the next hour has another")
+    return dg.SkipReason("the same tables had their runs of this hour; the next hour has another")
 
 
 def _to_merge(situation: Situation) -> str | None:
@@ -228,10 +228,19 @@ def _to_merge(situation: Situation) -> str | None:
     return wanted.hash
 
 
-def _unused_key(instance: dg.DagsterInstance, wanted: str) -> str | None:
-    """Return the key of a run for what is wanted, which Dagster launches once; None after two in the same hour."""
-    keys = (f"{wanted} {int(time.time() // RETRY_SECONDS)} {attempt}" for attempt in ("first", "second"))
-    return next((key for key in keys if not instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: key}), limit=1)), None)
+def _unused_key(instance: dg.DagsterInstance, namespace: Namespace, wanted: str) -> str | None:
+    """Return the key of a run for what is wanted: once an hour, and once more where that run failed; else None.
+
+    Dagster launches no second run of a sensor for one key.
+    """
+    for attempt in ("first", "second"):
+        key = f"{namespace.named(wanted)} {int(time.time() // RETRY_SECONDS)} {attempt}"
+        found = instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: key}), limit=1)
+        if not found:
+            return key
+        if found[0].status not in (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED):
+            return None
+    return None
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

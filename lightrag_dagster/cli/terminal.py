@@ -63,7 +63,7 @@ def console(*, stderr: bool = False, quotes: bool = False) -> Console:
     """
     terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
     terminal.quotes = quotes
-    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+    if not terminal.is_terminal and not os.environ.get("COLUMNS", "").strip("0").isdigit():
         terminal.width = _UNBOUNDED
     return terminal
 

@@ -227,11 +227,11 @@ class StoredEmbedder:
             try:
                 with paying(pay, reservation.renew):
                     vectors = await embed(list(texts.values()))
+                self.usage.calls += 1  # before the reservation ends, which counts what was used on its day
             finally:
                 # Concurrent calls count tokens together: the first to end includes what others have counted by then.
                 cost = self._price.of(self.usage.input_tokens, 0)
                 reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
-        self.usage.calls += 1
         bought = dict(zip(texts, vectors, strict=True))
         unread = dict(zip(texts, await self._embedder.unread(list(texts.values())), strict=True))
         # A text that was refused has the zero vector, and another run may ask for it again.

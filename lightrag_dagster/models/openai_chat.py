@@ -31,6 +31,7 @@ from lightrag_dagster.settings import LLMSettings
 _PATH = "/chat/completions"
 OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
+_OF_QUESTIONS = ("keywords", "relevance", "hops", "rerank", "answer")
 _PROBE = ChatRequest("answer", (Message("user", "Hello"),), max_output_tokens=_FEW)
 
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
@@ -54,7 +55,6 @@ class OpenAIChatModel:
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
-        self._endpoint.probe = self._probe
         self._parts = 1
 
     @property
@@ -65,7 +65,9 @@ class OpenAIChatModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`."""
         with self._span(request) as note:
-            response = await self._endpoint.call(lambda client: self._ask(client, request), rough_tokens(request))
+            probe = None if request.role in _OF_QUESTIONS else self._probe
+            send = partial(self._ask, request=request)
+            response = await self._endpoint.call(send, rough_tokens(request), probe)
             note(
                 {
                     "gen_ai.response.finish_reasons": [response.finish_reason],

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import httpx2
@@ -16,7 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exp
 from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.core.protocols import ChatResponse, text_tokens
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderAwayError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderAwayError, ProviderError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
@@ -44,9 +44,6 @@ _log = logging.getLogger(__name__)
 
 class Endpoint:
     """The endpoint of one model; its client is made by the first call, so that stored answers need no key."""
-
-    probe: Callable[[AsyncOpenAI], Awaitable[object]] | None = None
-    """A short call, which tells an endpoint that is out of order; without one, none is found to be."""
 
     def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
         """Find the place; `reserve_time` reserves time in the rate limits of the endpoint.
@@ -76,10 +73,16 @@ class Endpoint:
         self._refused = False
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
-    async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
+    async def call(
+        self,
+        send: Callable[[AsyncOpenAI], Awaitable[Answer]],
+        tokens: int,
+        probe: Callable[[AsyncOpenAI], Awaitable[object]] | None = None,
+    ) -> Answer:
         """Make one call by `send`, which may raise FailedCallError itself; retry if that may help.
 
-        `tokens` is a rough size of the call, for the limit of tokens per minute.
+        `tokens` is a rough size of the call, for the limit of tokens per minute. After many calls in a row that failed,
+        `probe`, a short one, tells whether the endpoint is out of order; without it, none is found to be.
 
         Raises:
             ProviderError: the last attempt failed; the error has no cause or context, which might hold the key.
@@ -102,23 +105,14 @@ class Endpoint:
             before_sleep=lambda state: self._silence.say(state.attempt_number + 1),
             reraise=True,
         )
+        ask_shortly = partial(retrying, self._attempt, probe, client, 1) if probe else None
         # A call keeps its place while it waits for a retry, so an overloaded server is asked less.
         async with self._pace.places:
             self._silence.count(1)
             try:
                 return await retrying(self._attempt, send, client, tokens)
             except FailedCallError as failed:
-                error = failed.error
-                if _is_said_again(said):
-                    error = PermanentProviderError(f"{error}; it said so twice")
-                elif failed.is_page and not self._passed:  # something else answers at this address
-                    error = ProviderAccessError(str(error))
-                elif failed.retry and not failed.is_limit and await self._is_last(client):
-                    told = f"{MOST_FAILED} requests in a row to {self.target.host} failed (model {self.target.model})"
-                    error = ProviderAwayError(f"{told}, and a short one after them: {error}; what arrived is kept")
-                # Then the calls beside it are refused too, and free, unless some call has passed.
-                is_free = not failed.billed and not failed.given_up
-                self._refused |= isinstance(error, ProviderAccessError) and is_free
+                error = await self._last_error(failed, said, ask_shortly)
             finally:
                 self._silence.count(-1)
         raise error
@@ -156,21 +150,37 @@ class Endpoint:
             failed = explain(error, self.target)
         raise failed
 
-    async def _is_last(self, client: AsyncOpenAI) -> bool:
+    async def _last_error(
+        self, failed: FailedCallError, said: Sequence[str], ask_shortly: Callable[[], Awaitable[object]] | None
+    ) -> ProviderError:
+        """Return the error of a call whose last attempt failed; `said` are the answers of no use so far."""
+        error, is_free = failed.error, not failed.billed and not failed.given_up
+        if _is_said_again(said):
+            error = PermanentProviderError(f"{error}; it said so twice")
+        elif failed.is_page and not self._passed:  # something else answers at this address
+            error = ProviderAccessError(str(error))
+        elif failed.is_outage and ask_shortly and await self._is_last(ask_shortly):
+            is_free = False  # others may be answered, and are billed then
+            told = f"{MOST_FAILED} requests in a row to {self.target.host} failed (model {self.target.model})"
+            error = ProviderAwayError(f"{told}, and a short one after them: {error}; what arrived is kept")
+        # Then the calls beside it are refused too, and free, unless some call has passed.
+        self._refused |= isinstance(error, ProviderAccessError) and is_free
+        return error
+
+    async def _is_last(self, ask_shortly: Callable[[], Awaitable[object]]) -> bool:
         """Count a request of which every attempt failed; return True if the endpoint is to be asked no more.
 
-        After many in a row a short one tells: if it is answered, or refused, the endpoint only fails at some texts.
+        After many in a row a short one tells, with as many attempts: if it is answered, or refused, the endpoint only
+        fails at some texts.
         """
-        number = unanswered[self.target] = unanswered[self.target] + 1
-        if number != MOST_FAILED or self.probe is None:
+        unanswered[self.target] += 1
+        if unanswered[self.target] != MOST_FAILED:
             return False
         is_last = False
         try:
-            await self._attempt(self.probe, client, tokens=1)
+            await ask_shortly()
         except FailedCallError as short:
-            is_last = short.retry and not short.is_limit
-            if short.billed or short.given_up:
-                bill(short.billed)
+            is_last = short.is_outage
         unanswered[self.target] = 0
         return is_last
 

@@ -60,7 +60,6 @@ class OpenAIEmbedder:
         self._billed = billed or {}
         self._usage = usage
         self._endpoint = Endpoint(settings, reserve_time)
-        self._endpoint.probe = lambda client: self._ask(client, _PROBE)
         self._most = sys.maxsize
         self._taken = dict[str, int]()  # digest of a text → characters of the start that the server takes
 

@@ -48,13 +48,13 @@ class FailedCallError(Exception):
 
     `said` is what a model answered, if that was of no use: when it says the same again, no retry helps. `is_page` is
     set if a page came in place of an answer: no model may be at the address. `billed` has the tokens of an answer of no
-    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything. `is_limit` is set if
-    requests came too fast, so that the endpoint is sound.
+    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything. `is_outage` is set if
+    the request may not be at fault: a time-out, a broken connection, an error of the server other than a limit.
     """
 
     billed: ChatResponse | None = None
     given_up = False
-    is_limit = False
+    is_outage = False
 
     def __init__(
         self,
@@ -108,7 +108,9 @@ def timed_out(target: Target) -> FailedCallError:
 
 
 def _transient(message: str) -> FailedCallError:
-    return FailedCallError(errors.TransientProviderError(message), retry=True)
+    failed = FailedCallError(errors.TransientProviderError(message), retry=True)
+    failed.is_outage = True
+    return failed
 
 
 def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCallError:
@@ -214,7 +216,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
     failed = FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
-    failed.is_limit = rule.get("name") == "limit"
+    failed.is_outage = transient and rule.get("name") != "limit"
     return failed
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from threading import Lock
-from typing import Any, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError, QueryError
 from lightrag_dagster.query.filters.filters import Filters
@@ -72,6 +72,9 @@ class Follower:
         if inspect.iscoroutinefunction(asked):
             return self._awaited(name)
         return getattr(self._now(), name)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a knowledge base cannot be pickled or copied; open it again where it is to be asked")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *dir(self._newest)]

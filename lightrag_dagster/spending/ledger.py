@@ -57,7 +57,7 @@ class Ledger:
         self._opening = threading.Lock()
 
     def add(self, entry: Entry, receipt: str | None = None, reserved: str = "") -> None:
-        """Append an entry, unless it counts no call or the same receipt was entered before.
+        """Append an entry, unless it counts nothing or the same receipt was entered before.
 
         Its day is that on which money was set aside for the calls: long before, where a service keeps a model open.
 
@@ -66,14 +66,15 @@ class Ledger:
             receipt: Unique name of the entry; a second entry with it is left out.
             reserved: Name of what was set aside for these calls, which are all; that ends.
         """
-        if not (entry.calls or entry.stored or reserved):
+        counts = any(getattr(entry, name) for name in COUNTED)
+        if not (counts or reserved):
             return
         with self._begin() as (database, connection):
             new = True
             if receipt is not None:
                 statement = database.insert(RECEIPTS).on_conflict_do_nothing()
                 new = bool(connection.execute(statement, {"receipt": receipt}, execution_options=_COUNTED).rowcount)
-            if new and (entry.calls or entry.stored):
+            if new and counts:
                 of_calls = sa.select(RESERVED.c.day).where(RESERVED.c.name == reserved)
                 day = sa.func.coalesce(of_calls.scalar_subquery(), today())
                 connection.execute(sa.insert(LEDGER).values(asdict(entry) | {"day": day}))

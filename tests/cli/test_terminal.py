@@ -77,7 +77,7 @@ def test_advice_about_variables_names_the_file_that_wins_over_them() -> None:
     assert (printed(told, quotes=True), printed("set api_key_env")) == (told, "set api_key_env")
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(None, 5), ("40", 9)])
+@pytest.mark.parametrize(("columns", "lines"), [(None, 5), ("0", 5), ("40", 9)])
 def test_a_table_in_a_pipe_is_whole_unless_columns_says_how_wide(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str | None, lines: int
 ) -> None:

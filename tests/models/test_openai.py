@@ -381,7 +381,7 @@ def test_an_endpoint_that_answers_nothing_is_asked_no_more(loopback: Loopback, f
         f"10 requests in a row to {loopback.host} failed (model gpt-4o-mini), and a short one after them: temporary "
         f"failure of {loopback.host} (HTTP 500, model gpt-4o-mini); run again later; what arrived is kept"
     )
-    assert len(loopback.requests) == 10 * 2 + 1
+    assert len(loopback.requests) == 10 * 2 + 2
     assert failing_twice() is TransientProviderError  # the next run counts from the beginning
 
 
@@ -408,6 +408,23 @@ def test_an_answer_or_a_limit_ends_no_run(loopback: Loopback, failing_twice: Fai
     assert [failing_twice() for _ in range(9)] == [TransientProviderError] * 9
 
 
+def test_a_short_request_has_all_its_attempts_and_an_answer_of_no_use_is_one(
+    loopback: Loopback, failing_twice: FailTwice
+) -> None:
+    faults = iter([Reply.error(500)])  # at the first short request
+    loopback.fault = lambda received: Reply.error(500) if "Rules" in str(received.body) else next(faults, None)
+    loopback.chat = lambda body: ""
+    assert [failing_twice() for _ in range(21)] == [TransientProviderError] * 21
+
+
+def test_questions_are_not_told_of_other_requests(loopback: Loopback, failing_twice: FailTwice) -> None:
+    loopback.fault = lambda received: Reply.error(500)
+    for _ in range(11):
+        with pytest.raises(TransientProviderError):
+            chat(ChatRequest("answer", (Message("user", "Who?"),)), max_retries=1)
+    assert len(loopback.requests) == 22
+
+
 @pytest.mark.parametrize("reply", [Reply.error(502), Reply.error(504), Reply.broken(), Reply(delay=0.3)])
 def test_calls_of_many_threads_count_together(loopback: Loopback, reply: Reply) -> None:
     """Each has an endpoint of its own, as the sources of a run have; a time-out is billed at its most."""
@@ -426,15 +443,6 @@ def test_calls_of_many_threads_count_together(loopback: Loopback, reply: Reply) 
         kinds = Counter(threads.map(fail, range(10)))
     assert kinds == {TransientProviderError: 9, ProviderAwayError: 1}
     assert billed == [None] * (11 if reply.delay else 0)
-
-
-def test_an_embedder_that_answers_nothing_is_asked_no_more(loopback: Loopback) -> None:
-    loopback.fault = lambda received: Reply.error(503)
-    for kind in [TransientProviderError] * 9 + [ProviderAwayError]:
-        with pytest.raises(kind) as raised:
-            embed(["a", "b"])
-        assert type(raised.value) is kind
-    assert loopback.requests[-1].body["input"] == ["text"]
 
 
 def test_an_overloaded_server_is_asked_less(loopback: Loopback) -> None:

@@ -160,6 +160,24 @@ def test_a_model_that_is_open_over_midnight_has_an_entry_a_day(
     assert Ledger(any_home.ledger).limits(limited)[0].spent == pytest.approx(rows[1]["cost_usd"])
 
 
+def test_an_embedder_that_is_open_over_midnight_has_an_entry_a_day(
+    any_home: Home, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    priced = EMBEDDING.model_copy(update={"prices": {EMBEDDING.model: PriceSettings(input=1.0)}})
+    now = time.time()
+
+    async def ask() -> None:
+        async with open_embedder(priced, any_home, Account("1")) as embedder:
+            for day in range(3):
+                monkeypatch.setattr(time, "time", lambda day=day: now + day * 86_400)
+                await embedder.embed_documents([f"text of day {day}"])
+
+    asyncio.run(ask())
+    rows = Ledger(any_home.ledger).entries().to_pylist()
+    assert [row["calls"] for row in rows] == [1, 1, 1]
+    assert all(row["cost_usd"] > 0 for row in rows)
+
+
 EMPTY = Answer("", "length", usage={"prompt_tokens": 1_000, "completion_tokens": 50})
 FILTERED = Answer("Text", "content_filter", usage={"prompt_tokens": 1_000, "completion_tokens": 50})
 

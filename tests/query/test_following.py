@@ -1,9 +1,11 @@
 """One object that asks the newest snapshot, while others are published and collected."""
 
 import asyncio
+import copy
 import gc
 import inspect
 import logging
+import pickle
 import shutil
 import threading
 import time
@@ -64,6 +66,9 @@ def test_it_asks_what_is_published_when_a_question_begins(following: KnowledgeBa
 
 def test_it_has_all_that_a_knowledge_base_has(following: KnowledgeBase) -> None:
     assert isinstance(following, KnowledgeBase)
+    for duplicated in (pickle.dumps, copy.copy):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            duplicated(following)
     assert asyncio.run(following.acommunities()).equals(following.communities())
     public = {name for name, _ in inspect.getmembers(KnowledgeBase) if not name.startswith("_")}
     assert public <= set(dir(following))
