@@ -267,9 +267,9 @@ class _Silence:
             note(self._text.format(attempt))
 
 
-def _is_said_again(said: list[str]) -> bool:
+def _is_said_again(said: Sequence[str]) -> bool:
     """Return True if a model's last answer of no use is the one before it."""
-    return bool(said[-1]) and said[-2:] == [said[-1]] * 2
+    return bool(said[-1]) and list(said[-2:]) == [said[-1]] * 2
 
 
 def _wait(state: RetryCallState) -> float:

@@ -159,7 +159,8 @@ def test_an_endpoint_that_answers_nothing_ends_the_run_and_the_next_one_goes_on(
     with pytest.raises(ProviderAwayError, match=r"^10 requests in a row to .*HTTP 500.* run again later"):
         run(asking)
     assert 3 + 10 + 1 <= len(loopback.requests) <= 3 + 10 + 1 + 4  # one place asks on while the short one is on its way
-    assert Ledger(Home.of(asking).ledger).by_purpose()["extract"].calls == answered
+    # One that is cancelled beside the tenth may be answered all the same, and counts with its worst case.
+    assert answered <= Ledger(Home.of(asking).ledger).by_purpose()["extract"].calls <= answered + 2
     assert str(Looks(Home.of(asking).ledger).read()["d"].error).startswith("10 requests in a row")
     before, answered = len(loopback.requests), 10_000
     assert run(asking).published is not None
