@@ -131,6 +131,13 @@ class KnowledgeBase(Lookups):
 
         The result has all methods of a knowledge base, but each question is asked of the snapshot that is published
         when it begins; at most once a second it looks for another one. See `Follower`.
+
+        Args:
+            home: as `open`.
+            snapshot_id: as `open`; a name given to a snapshot is followed to others.
+            scope: as `open`.
+            settings: as `open`.
+            account: as `open`.
         """
         opened = cls.open(home, snapshot_id, scope=scope, settings=settings, account=account)
         return cast(Self, Follower(opened))
