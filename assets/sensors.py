@@ -95,9 +95,9 @@ _SENSORS = {
     ),
     "record_failures": (
         FAILURE_CHECK_SECONDS,
-        "Adds each failed run to failures.jsonl in the home, which keeps the last 1,000, and tells of it by a message "
-        f"to the address in {WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and "
-        "daily while it does.",
+        "Adds each failed run to failures.jsonl in the home, which keeps the last 1,000 at least, and tells of it by a "
+        f"message to the address in {WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to "
+        "fail, and daily while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,
@@ -312,7 +312,9 @@ def _record(lightrag: LightRAG, context: dg.RunStatusSensorContext, error: str) 
     }
     _log.error("run %s of job %s failed: %s", run.run_id, run.job_name, record["error"])
     home.failures.parent.mkdir(parents=True, exist_ok=True)
-    kept = home.failures.read_text(encoding="utf-8").splitlines() if home.failures.exists() else []
-    lines = [*kept, json.dumps(record, ensure_ascii=False)][-_FAILURES_KEPT:]
-    atomic.write_text(home.failures, "\n".join(lines) + "\n")
+    with home.failures.open("a", encoding="utf-8") as lines:  # so that two sensors lose no line of each other
+        lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+    found = home.failures.read_text(encoding="utf-8").splitlines(keepends=True)
+    if len(found) > 2 * _FAILURES_KEPT:
+        atomic.write_text(home.failures, "".join(found[-_FAILURES_KEPT:]))
     alerts.failed(context.instance, _subject(lightrag, context), run.run_id, str(record["error"]))
