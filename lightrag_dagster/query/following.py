@@ -58,7 +58,7 @@ class Follower:
         self._gone: NoSnapshotError | None = None
         self._said = ""
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # a proxy's class, as in weakref's, which mypy takes for an attribute to write
     def __class__(self) -> type:
         """The class of what is asked, so that `isinstance` is true for it."""
         return type(self._newest)
