@@ -20,6 +20,7 @@ from lightrag_dagster.evaluation.summary import (
     advantages,
     by_language,
     changes,
+    count_unjudged,
     find_carriers,
     judge_default,
     summarise,
@@ -72,7 +73,13 @@ def retrieval_evaluation(
     return dg.MaterializeResult(
         # Everything measured, except times, which always differ.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),
-        metadata=table_metadata(summary, seconds=watch.seconds, questions=len(questions), missing_gold=missing)
+        metadata=table_metadata(
+            summary,
+            seconds=watch.seconds,
+            questions=len(questions),
+            missing_gold=missing,
+            unjudged=count_unjudged(rows, settings.query.mode, settings.llm),
+        )
         | _shown(summary, rows),
         check_results=[_check(changes(history, rows)), default_check(rows, settings.query.mode)],
     )

@@ -19,13 +19,13 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2285,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
+    "assets": 2294,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
     "cli": 3922,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
     "core": 1624,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 777,
     "curation.rules": 672,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 201,
-    "evaluation": 1455,  # gold, the gate; one limit for all of a trial; MRR in the verdict; misspelt fields
+    "evaluation": 1456,  # gold, the gate; one limit for all of a trial; MRR in the verdict; misspelt fields
     "exports": 368,  # OKF; views in one order
     "imports": 886,  # two bases in one source; files by ids; three imports, where 500 were asked
     "indexes": 2272,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_883,  # bills; scopes; amounts; payers; text in no chunk
+    "lines of code outside the rooms behind doors": 38_893,  # bills; scopes; amounts; payers; text in no chunk
     "files": 674,  # known names; full stops; inputs of a merge; numbers of items
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,

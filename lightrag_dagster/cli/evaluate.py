@@ -69,7 +69,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     dropped = [one for one in changed if one.dropped]
     with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
         missing = missing_gold(knowledge, gold)
-    unjudged = 0 if settings.llm.provider == "offline" else count_unjudged(rows, settings.query.mode)
+    unjudged = count_unjudged(rows, settings.query.mode, settings.llm)
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
         found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}

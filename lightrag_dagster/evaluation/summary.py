@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.evaluation.bootstrap import Interval, Values, estimates
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
+from lightrag_dagster.settings import LLMSettings
 
 METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
 """Columns of EVALUATED_QUESTIONS with a mean."""
@@ -105,9 +106,9 @@ def changes(history: pa.Table, rows: pa.Table) -> list[Change]:
     return found
 
 
-def count_unjudged(rows: pa.Table, mode: str) -> int:
-    """Return the number of questions of EVALUATED_QUESTIONS in a mode without an answer that was judged."""
-    return int(rows.filter(pc.equal(rows["mode"], mode))["faithfulness"].null_count)
+def count_unjudged(rows: pa.Table, mode: str, llm: LLMSettings) -> int:
+    """Return the number of questions of EVALUATED_QUESTIONS in a mode without an answer that a model judged."""
+    return 0 if llm.provider == "offline" else int(rows.filter(pc.equal(rows["mode"], mode))["faithfulness"].null_count)
 
 
 class Advantage(NamedTuple):

@@ -11,7 +11,7 @@ from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.evaluation.judging import Judgement, exact_match, f1, judge_answers, parse_judgement
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.summary import count_unjudged
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import LLMSettings, load_settings
 from tests.loopback import Loopback, Reply
 
 
@@ -100,7 +100,8 @@ def test_a_mark_that_cannot_be_read_is_asked_for_once_more_then_null(
 
 def test_answers_without_a_judgement_are_counted() -> None:
     rows = pa.table({"mode": ["mix", "mix", "naive"], "faithfulness": pa.array([1.0, None, None], pa.float64())})
-    assert count_unjudged(rows, "mix") == 1
+    paid = LLMSettings(provider="openai", model="m")
+    assert [count_unjudged(rows, "mix", llm) for llm in (paid, LLMSettings())] == [1, 0]
 
 
 def test_a_question_that_is_refused_is_null(knowledge: KnowledgeBase, loopback: Loopback) -> None:
