@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -111,12 +111,15 @@ def unread_attachments(names: Sequence[str]) -> list[str]:
 def make_properties(
     title: object = None, author: object = None, day: object = None, tags: object = None, language: object = None
 ) -> Properties:
-    """Return properties from values as documents have them: texts, lists, dates, or None."""
+    """Return properties from values as documents have them: texts, lists, dates, or None.
+
+    Tags are split at commas in a text, not in an element of a list.
+    """
     return Properties(
         title=one_text(title),
         author=", ".join(_texts(author)) or None,
         date=parse_day(day),
-        tags=tuple(dict.fromkeys(tag for text in _texts(tags) for tag in _split(text))),
+        tags=tuple(dict.fromkeys(_texts(tags if isinstance(tags, list) else split_tags(tags)))),
         language=parse_language(language),
     )
 
@@ -141,8 +144,9 @@ def as_markdown_item(line: str) -> str:
     return no_heading(_NUMBER.sub(r"\1 ", _BULLET.sub("- ", line)))
 
 
-def _split(text: str) -> Iterable[str]:
-    return filter(None, (" ".join(part.split()) for part in _SEPARATORS.split(text)))
+def split_tags(value: object) -> list[str]:
+    """Return the parts of a text or number between commas and semicolons; none for anything else."""
+    return _SEPARATORS.split(one_text(value) or "")
 
 
 def _texts(value: object) -> list[str]:

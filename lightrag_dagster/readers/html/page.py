@@ -168,7 +168,7 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
         title=_first_text(tree, "//head/title") or _first_text(tree, "//h1"),
         author=author[:1],
         day=next(iter(day), None),
-        tags=tags,
+        tags=", ".join(tags),
         language=tree.get("lang"),
     )
 

@@ -91,4 +91,4 @@ def read_properties(archive: zipfile.ZipFile, part: str) -> Properties:
             said.setdefault(element.tag.rpartition("}")[2], []).append(element.text)
     values = {kind: [value for name in names for value in said.get(name, [])] for kind, names in _NAMES.items()}
     first = {kind: next(iter(found), None) for kind, found in values.items()}
-    return make_properties(first["title"], first["author"], first["day"], values["tags"], first["language"])
+    return make_properties(first["title"], first["author"], first["day"], ", ".join(values["tags"]), first["language"])

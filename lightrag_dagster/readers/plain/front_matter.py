@@ -1,11 +1,12 @@
 """Front matter: YAML, or TOML as Hugo and Zola have it, between two rules at the start of Markdown or HTML."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from lightrag_dagster.core.text.markdown import FRONT_MATTER
-from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties, one_text
+from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties, one_text, split_tags
 
 _MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
 _SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
@@ -66,8 +67,8 @@ def _parse_toml(block: str) -> dict[str, Any]:
     return {name.lower(): value for name, value in named.items()}
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else split_tags(value)
 
 
 def _switched_off(values: dict[str, Any]) -> str | None:

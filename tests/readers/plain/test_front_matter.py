@@ -30,6 +30,10 @@ def unread(day: str) -> str:
             "title: Survey: the gauges\ndate: 2025-02-30\nlanguage: de",
             Properties("Survey: the gauges", language="de", date_note=unread("2025-02-30")),
         ),
+        (
+            "tags: [Smith, 'Jones, Ida']\ncategories: mills; rivers",
+            Properties(tags=("Smith", "Jones, Ida", "mills", "rivers")),
+        ),
         ("title: 2025\ntags: 7", Properties("2025", tags=("7",))),
         ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties(date_note=unread("soon"))),
         ("draft: true", Properties(switched_off="draft: true")),
@@ -177,6 +181,6 @@ def test_languages(value: str, language: str | None) -> None:
 
 
 def test_values_are_cleaned() -> None:
-    made = make_properties(" A\x00 &amp;\n b ", ["x\ud800", None, " "], None, ["a; b", "a", "", "c\nd"], None)
+    made = make_properties(" A\x00 &amp;\n b ", ["x\ud800", None, " "], None, "a; b,a;;c\nd", None)
     assert made == Properties("A & b", "x", None, ("a", "b", "c d"))
     assert make_properties("(anonymous)", "Untitled", True) == Properties()

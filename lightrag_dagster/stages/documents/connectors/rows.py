@@ -79,14 +79,12 @@ class RowDocuments:
         )
 
     def _document(self, row: Row) -> str:
-        said = {
-            name: _filled(template, row)
-            for name in _PROPERTIES
-            if (template := getattr(self.columns, name)) is not None
-        }
-        said = {name: value for name, value in said.items() if value}
-        if (day := read_date(said.get("date", ""))) and day[1] == "day":
+        templates = {name: template for name in _PROPERTIES if (template := getattr(self.columns, name)) is not None}
+        said: dict[str, Cell] = {name: value for name, one in templates.items() if (value := _filled(one, row))}
+        if (day := read_date(str(said.get("date", "")))) and day[1] == "day":
             said["date"] = day[0].isoformat()
+        if isinstance(tags := _cell(row.get(templates.get("tags", "").strip("{}"))), list):
+            said["tags"] = tags  # each as it stands: with commas between, one of them could become two
         signs: set[str | None] = {one.decimal for one in self.columns.facts}
         cells = {sign: {name: _with_sign(value, sign) for name, value in row.items()} for sign in signs}
         stated = fact_lines(self.columns.facts, lambda template, sign: _filled(template, cells[sign]))

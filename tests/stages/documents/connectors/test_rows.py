@@ -124,6 +124,18 @@ def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Pa
     assert "author" not in (listed["2/b"].content or b"").decode()
 
 
+@pytest.mark.parametrize("kind", ["markdown", "html"])
+@pytest.mark.parametrize("template", ["labels", "{labels}"])
+def test_a_tag_of_a_list_stays_one_with_its_comma(folder: Path, tmp_path: Path, kind: str, template: str) -> None:
+    rows = [{"id": "1", "text": RIVER, "labels": ["public, but not yet", "a; b", "7"]}]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "rows.parquet")
+    settings = configured(tmp_path, {"uri": f"{folder}/*.parquet"}, format=kind, tags=template)
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+    (tags,) = tables.read("raw_documents", "pages")["tags"].to_pylist()
+    assert tags == ["public, but not yet", "a; b", "7"]
+
+
 @pytest.mark.parametrize("value", [math.nan, memoryview(b""), b"", None], ids=["nan", "memoryview", "bytes", "none"])
 def test_a_missing_value_is_empty_text(value: Any) -> None:
     row = {"id": "1", "text": "a gauge", "level": value, "seen": memoryview(b"by Ida")}
