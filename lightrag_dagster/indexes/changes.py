@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.duckdb import open_duckdb, rows_of, unreadable
+from lightrag_dagster.storage.duckdb import rows_of, spilling, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
@@ -71,7 +71,7 @@ def changes_between(before: Generation, after: Generation, most: int | None = No
 def count_changes(before: Generation, after: Generation, kinds: Iterable[str] = _COMPARED) -> dict[str, Changed]:
     """Return the numbers of rows of some kinds that differ between two snapshots; raises StoreError."""
     found = {}
-    with open_duckdb() as connection:
+    with spilling() as connection:
         for kind in kinds:
             _view(connection, _COMPARED[kind], before, after)
             (counts,) = connection.sql(read_sql(__package__, "count_changes")).fetchall()
@@ -80,7 +80,7 @@ def count_changes(before: Generation, after: Generation, kinds: Iterable[str] = 
 
 
 def _changes(before: Generation, after: Generation, most: int | None) -> Iterator[pa.Table]:
-    with open_duckdb() as connection:
+    with spilling() as connection:
         for kind, one in _COMPARED.items():
             _view(connection, one, before, after)
             columns = {"kind": kind, "columns": list(one.columns), "most": most}

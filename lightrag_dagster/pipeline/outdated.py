@@ -7,7 +7,7 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.storage.duckdb import open_duckdb, plain_path
+from lightrag_dagster.storage.duckdb import plain_path, spilling
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -37,7 +37,7 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
         if source not in records:
             continue
         paths = [path for name, version in records.items() for path in tables.open(reading.table, name, version)]
-        with open_duckdb() as connection:
+        with spilling() as connection:
             connection.read_parquet([plain_path(path) for path in paths], union_by_name=True).create_view("extractions")
             found = connection.execute(read_sql(__package__, "sql/outdated_elsewhere"), {"source": source}).fetchall()
             for other, recipe, chunks in found:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.curation.rules import CURATION
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
 from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
@@ -116,7 +117,10 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
-    erased = _erase_unused(situation, gone, scopes)
+    try:
+        erased = _erase_unused(situation, gone, scopes)
+    except duckdb.Error as error:  # of a full disk
+        raise StoreError(f"the keys in use cannot be compared: {one_line(error)}; make room, then purge again") from error
     undone = erase_undone(home)
     if CURATION not in snapshot.inputs.sources:  # all additions are undone
         for table in SOURCE_TABLES:

@@ -1,4 +1,4 @@
-"""A purge takes a damaged file of the published snapshot for no other than it is."""
+"""Purges beside damaged files and without room."""
 
 from io import StringIO
 from pathlib import Path
@@ -7,10 +7,23 @@ import pytest
 from rich.console import Console
 
 from lightrag_dagster.cli.purge import run_purge
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.support import FLOOD, OFFICE, build, published, write_source
+
+
+def test_a_purge_without_room_says_so_and_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", llm={"provider": "offline"})
+    write_source(settings, "notes", {"flood.txt": FLOOD, "office.txt": OFFICE})
+    build(settings)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
+    with monkeypatch.context() as small, pytest.raises(StoreError, match="make room, then purge again"):
+        small.setattr("lightrag_dagster.storage.duckdb.SPILLING_GIGABYTES", 0.000_001)
+        run_purge(Console(file=StringIO()), [], yes=True)
+    run_purge(Console(file=StringIO()), [], yes=True)
 
 
 @pytest.mark.long

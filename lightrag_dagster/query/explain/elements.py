@@ -7,7 +7,7 @@ import duckdb
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.query.types import Chunk, Element
-from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
+from lightrag_dagster.storage.duckdb import in_memory, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _FOUND = """
@@ -27,9 +27,9 @@ def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element
     documents = {place.doc_id for chunk in found for place in chunk.citations}
     parameters = {"documents": sorted(documents), "chunks": [chunk.chunk_id for chunk in found]}
     try:
-        with open_duckdb() as connection:
-            create_views(connection, generation, ["raw_documents", "chunks"], temporary=False)
-            add_derived(connection, ["document_elements"])
+        with in_memory() as connection:
+            create_views(connection, generation, ["raw_documents", "chunks"])
+            add_derived(connection, ["document_elements"], temporary=True)
             rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
     except duckdb.Error as error:
         raise StoreError(f"the documents of {generation.id} cannot be read: {unreadable(error)}") from error

@@ -20,7 +20,7 @@ from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.storage.duckdb import open_duckdb
+from lightrag_dagster.storage.duckdb import in_memory
 
 _EVIDENCE = 5
 """Facts that a number names."""
@@ -150,7 +150,7 @@ def _known(column: pa.ChunkedArray, asked: str, name: str) -> list[str]:
 @contextmanager
 def _found(asked: Selection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a database with the table of facts that meet the conditions."""
-    with open_duckdb() as connection:
+    with in_memory() as connection:
         connection.register("fact", asked.rows)
         connection.execute(read_sql(__package__, "found_facts"), asked.values)
         yield connection
