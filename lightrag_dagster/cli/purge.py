@@ -43,12 +43,15 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"not reached: texts that later edits removed from {name}; its last version is not accepted")
         if settings.curation:
             console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
+        with_runs = any((home.dagster / name).exists() for name in ("dagster.yaml", "history"))
+        if not with_runs:
+            console.print(f"not reached: runs in Dagster; {home.dagster} has none: set DAGSTER_HOME as they do")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")
         if not yes:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
             return
         runs = 0
-        if any((home.dagster / name).exists() for name in ("dagster.yaml", "history")):
+        if with_runs:
             from lightrag_dagster.orchestration.jobs import open_jobs
 
             with open_jobs(settings, shown, "purge") as jobs:

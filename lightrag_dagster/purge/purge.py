@@ -120,7 +120,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     try:
         erased = _erase_unused(situation, gone, scopes)
     except duckdb.Error as error:  # of a full disk
-        raise StoreError(f"the keys in use cannot be compared: {one_line(error)}; make room, then purge again") from error
+        raise StoreError(f"what is used cannot be compared: {one_line(error)}; make room, purge again") from error
     undone = erase_undone(home)
     if CURATION not in snapshot.inputs.sources:  # all additions are undone
         for table in SOURCE_TABLES:

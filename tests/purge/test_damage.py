@@ -20,10 +20,14 @@ def test_a_purge_without_room_says_so_and_removes_nothing(tmp_path: Path, monkey
     build(settings)
     monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
-    with monkeypatch.context() as small, pytest.raises(StoreError, match="make room, then purge again"):
-        small.setattr("lightrag_dagster.storage.duckdb.SPILLING_GIGABYTES", 0.000_001)
+    monkeypatch.setattr("lightrag_dagster.storage.duckdb.SPILLING_GIGABYTES", 0.000_001)
+    with pytest.raises(StoreError, match="make room, purge again"):
         run_purge(Console(file=StringIO()), [], yes=True)
-    run_purge(Console(file=StringIO()), [], yes=True)
+    monkeypatch.undo()
+    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
+    run_purge(Console(file=(said := StringIO()), width=1000), [], yes=True)
+    assert f"not reached: runs in Dagster; {settings.home / 'dagster'} has none" in said.getvalue()
 
 
 @pytest.mark.long
