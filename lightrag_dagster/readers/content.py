@@ -13,7 +13,7 @@ _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
 _BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
 _NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
-_NAMED = 3  # attachments in a note
+_NAMED = 3  # attachments in a note, and doubts
 _SEPARATORS = re.compile(r"[,;]")
 
 # Values that programs write into a property that the author left empty.
@@ -99,6 +99,12 @@ class Limits(NamedTuple):
 
     seconds: float
     memory_mb: int
+
+
+def bounded(doubts: Sequence[str]) -> list[str]:
+    """Return the first doubts for a note, and the number of the others."""
+    more = len(doubts) - _NAMED
+    return [*doubts[:_NAMED], *([f"{more:,} more doubts"] if more > 0 else [])]
 
 
 def unread_attachments(names: Sequence[str]) -> list[str]:

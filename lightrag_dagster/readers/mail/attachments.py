@@ -4,7 +4,7 @@ from email.message import EmailMessage
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.markdown import find_headings
-from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.content import Content, UnreadableError, bounded
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import fenced, no_heading, whole_words
@@ -34,10 +34,10 @@ class Attachments:
 
     @property
     def note(self) -> str | None:
-        """The number of unreadable attachments, the first reasons, and what others lost; None if there is nothing."""
+        """The number of unreadable attachments, the first reasons, and the doubts about others; None if all is well."""
         told = "; ".join(self._reasons[:_MAX_REPORTED])
         unread = [f"{len(self._reasons)} of {self._count} attachments are not read: {told}"] if told else []
-        return "; ".join([*unread, *self._lost[:_MAX_REPORTED]]) or None
+        return "; ".join([*unread, *bounded(self._lost)]) or None
 
     def section(self, name: str, data: bytes, level: int, *, is_text: bool = False) -> str:
         """Return an attachment as Markdown under a heading with its name; "" if only its name is read.
@@ -75,7 +75,8 @@ class Attachments:
         pages = [content.text] if isinstance(content.text, str) else content.text
         text = "\n\n".join(filter(None, map(str.strip, pages)))
         if not text:
-            return self._refused(name, content.why_empty or "it has no text")
+            return self._refused(name, content.why_empty or _in_images(content) or "it has no text")
+        self._lost += [f"{name}: {doubt}" for doubt in (content.note, _in_images(content)) if doubt]
         self._check(found, name, data, [*map(whole_words, pages), *content.left_out])
         self._characters -= len(text)
         if self._characters < 0:
@@ -102,6 +103,13 @@ class Attachments:
     def _refused(self, name: str, reason: str) -> str:
         self._reasons.append(f"{name}: {reason}")
         return ""
+
+
+def _in_images(content: Content) -> str:
+    if not content.drawn:
+        return ""
+    remedy = "save it as a file of its own, which documents.recognise_text reads"
+    return f"the text of {len(content.drawn):,} of its pages is in images; {remedy}"
 
 
 def unnamed(part: EmailMessage) -> str:

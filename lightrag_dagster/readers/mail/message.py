@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
-from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
+from lightrag_dagster.readers.content import Content, UnreadableError, bounded, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.mail import calendar
@@ -22,7 +22,6 @@ _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
 _READ_DEPTH = 2  # attachments of deeper ones are names
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")  # by PGP, by S/MIME
-_MAX_NOTED = 3  # doubts
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
@@ -58,9 +57,8 @@ class _Mail:
     @property
     def note(self) -> str | None:
         """The doubts and missing parts; None without any."""
-        doubts = list(dict.fromkeys(self._doubts))
-        more = [f"{len(doubts) - _MAX_NOTED} more doubts"] if len(doubts) > _MAX_NOTED else []
-        return "; ".join(filter(None, (*doubts[:_MAX_NOTED], *more, self._attached.note))) or None
+        doubts = bounded(list(dict.fromkeys(self._doubts)))
+        return "; ".join(filter(None, (*doubts, self._attached.note))) or None
 
     def render(self, message: EmailMessage, level: int, title: str = "") -> Iterator[str]:
         """Yield the parts of a mail as Markdown, whose heading is its subject or a title."""
@@ -123,7 +121,9 @@ class _Mail:
         if damage:
             self._doubts.append(f"{name}: {damage}")
         if part.get_content_type() in CALENDARS or name.lower().endswith(".ics"):
-            events = calendar.read(decode_text(data, part.get_content_charset()).text, level + 1)
+            text, doubt = decode_text(data, part.get_content_charset())
+            self._doubts += [f"{name}: {doubt}"] if doubt else []
+            events = calendar.read(text, level + 1)
             self.left_out += [event for event in events if event in self._events]
             found = [event for event in events if event not in self._events]
             self._events.update(found)

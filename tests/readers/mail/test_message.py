@@ -5,6 +5,7 @@ import io
 from email.message import EmailMessage
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from PIL import Image
 
@@ -154,6 +155,62 @@ def test_many_attachments_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     assert (found.note or "").startswith("41 of 50 attachments are not read: 9.txt: a mail has no more than 9")
     monkeypatch.setattr(attachments, "_MOST_CHARACTERS", 15)
     assert extract_text(many, "a.eml").text.count("Kingfisher") == 1
+
+
+def with_scan(text: bytes) -> bytes:
+    """Return a PDF with its pages and two images of pages behind them."""
+    scan, target = io.BytesIO(), io.BytesIO()
+    page = Image.effect_noise((600, 800), 90)
+    page.save(scan, "PDF", save_all=True, append_images=[page])
+    with pypdfium2.PdfDocument(text) as book, pypdfium2.PdfDocument(scan.getvalue()) as scans:
+        book.import_pages(scans)
+        book.save(target)
+    return target.getvalue()
+
+
+COMMENTED = rb"{\rtf1 The gauge.{\*\annotation Is it?}}"
+SCANS = "the text of 2 of its pages is in images; save it as a file of its own, which documents.recognise_text reads"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "note"),
+    [
+        ("a.rtf", COMMENTED, "comments of reviewers are left out: 1"),
+        ("a.pdf", with_scan((SAMPLES / "fpdf2.pdf").read_bytes()), SCANS),
+        (
+            "a.eml",
+            b"Subject: x\nContent-Type: text/plain; charset=nonesuch\n\nPegel f\xe4llt.",
+            "a text: its encoding is not certain",
+        ),
+        ("a.mbox", b"From - Tue Mar  4 10:00:00 2025\nSubject: x\n\nx\n\n" * 2, ""),
+    ],
+)
+def test_the_doubts_of_an_attachment_are_those_of_the_mail(name: str, data: bytes, note: str) -> None:
+    found = extract_text(mail((name, data)).as_bytes(), "a.eml").note or ""
+    assert found.startswith(f"{name}: {note}" if note else "")
+    assert note or not found
+
+
+def test_the_encoding_of_an_invitation_may_be_in_doubt() -> None:
+    event = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Pegel f\xe4llt\nEND:VEVENT\nEND:VCALENDAR\n"
+    found = extract_text(mail(("a.ics", event)).as_bytes(), "a.eml")
+    assert "## Pegel fällt" in found.text
+    assert (found.note or "").startswith("a.ics: its encoding is not certain")
+
+
+def test_a_scan_that_is_attached_has_its_reason() -> None:
+    scan = io.BytesIO()
+    Image.effect_noise((600, 800), 90).save(scan, "PDF")
+    note = extract_text(mail(("a.pdf", scan.getvalue())).as_bytes(), "a.eml").note
+    reason = SCANS.replace("2 of its pages is", "1 of its pages is")
+    assert note == f"1 of 1 attachments are not read: a.pdf: {reason}"
+
+
+def test_the_first_doubts_are_named_and_the_others_counted() -> None:
+    files = [(f"{number}.rtf", COMMENTED) for number in range(5)]
+    note = extract_text(mail(*files).as_bytes(), "a.eml").note
+    named = "; ".join(f"{number}.rtf: comments of reviewers are left out: 1" for number in range(3))
+    assert note == f"{named}; 2 more doubts"
 
 
 @pytest.mark.long

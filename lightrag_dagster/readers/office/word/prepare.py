@@ -133,6 +133,7 @@ def _import_chunks(
             continue
         text = content.text if isinstance(content.text, str) else "\n\n".join(content.text)
         prepared.left_out += content.left_out
+        prepared.notes += [f"{part.rpartition('/')[2]}: {content.note}"] if content.note else []
         replace(chunk, [new_paragraph(_place(prepared, text))])
 
 

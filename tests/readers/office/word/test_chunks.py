@@ -36,6 +36,15 @@ def test_one_that_cannot_be_read_is_named(part: str, data: bytes | None) -> None
     assert found.note.startswith(f"an imported document, {part if data else 'unnamed'}, is left out: ")
 
 
+def test_the_doubts_of_an_imported_document_are_those_of_the_file() -> None:
+    body = paragraph("Before.") + "".join(f'<w:altChunk r:id="rId{number}"/>' for number in (1, 2))
+    hidden = word(f"{paragraph('Shown.')}<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>Two words</w:t></w:r></w:p>")
+    commented = rb"{\rtf1 The gauge.{\*\annotation Is it?}}"
+    found = extract_text(word(body, parts={"a.rtf": commented, "b.docx": hidden}), "a.docx")
+    assert found.text == "Before.\n\nThe gauge.\n\nShown."
+    assert found.note == "a.rtf: comments of reviewers are left out: 1; b.docx: hidden text is left out: 2 words"
+
+
 def test_documents_in_each_other_end() -> None:
     data = word(paragraph("Deep."))
     for _ in range(6):
