@@ -20,6 +20,16 @@ _SIGNED = (".p7s", ".asc", ".sig")  # what has no name is a signature too
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
+SMIME = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+"""The types of what is encrypted, or signed in one piece, by S/MIME."""
+
+PROTECTED = "protected by S/MIME or PGP; save a copy without it"
+"""The reason for what is encrypted."""
+
+_ENCRYPTED = (".p7m", ".pgp", ".gpg")
+_PGP = b"-----BEGIN PGP MESSAGE-----"
+
+
 class Attachments:
     """The attachments of one mail, read within bounds; their images are put into `figures`."""
 
@@ -45,6 +55,9 @@ class Attachments:
         Its headings are below that heading. Mails that are attached as files are read without their attachments. A
         text of a kind that has no reader is read as it is.
         """
+        if data and (name.lower().endswith(_ENCRYPTED) or data[:100].lstrip().startswith(_PGP)):
+            self._count += 1
+            return self._refused(name, PROTECTED)
         kind = kind_of_packed(name)
         if data and self._read and (kind or (is_told_by_content(name) and not is_text)):
             try:
@@ -117,8 +130,8 @@ def unnamed(part: EmailMessage) -> str:
     kind = part.get_content_type()
     if kind in _SIGNATURES:
         return ""
-    if kind == _TNEF:
-        return _TNEF_NAME
+    if kind == _TNEF or kind in SMIME:
+        return _TNEF_NAME if kind == _TNEF else "smime.p7m"
     suffix = next((one for one, known in FORMATS.items() if known.media_type == kind), f".{part.get_content_subtype()}")
     return f"{'image' if part.get_content_maintype() == 'image' else 'attachment'}{suffix}"
 

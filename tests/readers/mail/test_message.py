@@ -14,7 +14,7 @@ from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.readers.mail import attachments
-from tests.readers.mail.raw import part, read, text_of
+from tests.readers.mail.raw import PAGE, PLAIN, part, read, text_of
 from tests.readers.office.workbooks import too_large
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -225,6 +225,55 @@ def picture(kind: str = "PNG", side: int = 100) -> bytes:
     target = io.BytesIO()
     Image.new("RGB", (side, 80), "navy").save(target, kind)
     return target.getvalue()
+
+
+PGP = "-----BEGIN PGP MESSAGE-----\nVersion: 1\n\nhQEMA7Pk\n=abcd\n-----END PGP MESSAGE-----"
+SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\nIt fell.\n-----BEGIN PGP SIGNATURE-----\n\niQEz\n"
+ENCRYPTED = "protected by S/MIME or PGP; save a copy without it"
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "note"),
+    [
+        (part(PLAIN, f"Hello.\n\n{PGP}\n\nBye."), "Hello.\n\n\n\nBye.", f"a text: {ENCRYPTED}"),
+        (part(PLAIN, PGP), "", f"a text: {ENCRYPTED}"),
+        (part(PAGE, f"<p>Hello.</p><p>{PGP}</p>".replace("\n", "<br>")), "Hello.", f"a text: {ENCRYPTED}"),
+        (part(PLAIN, f"{SIGNED}-----END PGP SIGNATURE-----\n"), "It fell.", None),
+        (
+            part(PLAIN, "It begins with -----BEGIN PGP MESSAGE-----."),
+            "It begins with -----BEGIN PGP MESSAGE-----.",
+            None,
+        ),
+        (
+            part(
+                "multipart/mixed",
+                part(PLAIN, ""),
+                part('application/pgp-encrypted; name="PGPMIME version identification"', "Version: 1\n"),
+                part('application/octet-stream; name="encrypted.asc"', PGP, disposition="attachment"),
+            ),
+            "Attachments: encrypted.asc",
+            f"1 of 1 attachments are not read: encrypted.asc: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part(PLAIN + '; name="a.txt"', f"\n{PGP}")),
+            "x\n\nAttachments: a.txt",
+            f"1 of 1 attachments are not read: a.txt: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part("application/pkcs7-mime", "MIIB")),
+            "x\n\nAttachments: smime.p7m",
+            f"1 of 1 attachments are not read: smime.p7m: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part('application/octet-stream; name="smime.p7m"', "MIIB")),
+            "x\n\nAttachments: smime.p7m",
+            f"1 of 1 attachments are not read: smime.p7m: {ENCRYPTED}",
+        ),
+    ],
+)
+def test_what_is_encrypted_is_no_text_and_noted(content: bytes, shown: str, note: str | None) -> None:
+    assert text_of(content).strip() == shown
+    assert read(content).note == note
 
 
 def test_images_in_and_beside_the_page_are_figures() -> None:
