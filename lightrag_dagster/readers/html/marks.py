@@ -159,11 +159,18 @@ def _is_box(field: lxml_html.HtmlElement) -> bool:
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element is within a line of text, with words before or behind it; for a date, a sentence."""
+    """Return True if an element is within a line of text, with words before or behind it.
+
+    A date has some before it in its paragraph, or a sentence; other dates are of a line that says who wrote when.
+    """
     is_byline = element.tag == "time" and next(element.iterancestors("li"), None) is None
     least = _SENTENCE if is_byline else 1
-    place = element
+    place, before = element, ""
     while (parent := place.getparent()) is not None:
+        before += parent.text or ""
+        before += "".join(one.text_content() + (one.tail or "") for one in place.itersiblings(preceding=True))
+        if parent.tag == "p" and any(map(str.isalnum, before)):
+            return True
         texts = [parent.text, *(child.tail for child in parent)]
         texts += [one.text_content() for one in parent if one is not place and one.tag not in _NO_TEXT]
         if sum(sum(map(str.isalnum, text)) for text in texts if text) >= least:

@@ -55,6 +55,11 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             "<ul><li>Click <button type=button><b>OK</b></button></li></ul>", "- Click **OK**", id="D9 in an item"
         ),
         pytest.param(
+            "<p>Due: <time>05 Mar 2024</time></p><p><b>From</b> <span><time>4 May</time></span></p>",
+            "Due: 05 Mar 2024\n\n**From** 4 May",
+            id="dates behind words",
+        ),
+        pytest.param(
             "<p>Set <label>Mode</label> to <output>5</output> by <time>noon</time> of the same long day.</p>",
             "Set Mode to 5 by noon of the same long day.",
             id="D9 other fields",
