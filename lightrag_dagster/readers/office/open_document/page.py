@@ -22,7 +22,7 @@ _LONGEST_REPEATED = 300_000  # characters of HTML in a document, by repeated cel
 
 
 class Page:
-    """A writer of a text; `left_out` has what is hidden, and how characters are read (ruby)."""
+    """A writer of a text; `left_out` has what is hidden, fields not filled, and how characters are read (ruby)."""
 
     def __init__(self, styles: Styles, drawings: Drawings) -> None:
         self.left_out: list[str] = []
@@ -165,8 +165,9 @@ class Page:
             return " " * min(number_of(element, f"{TEXT}c", 1), _MOST_REPEATED)
         if kind in ("tab", "line-break"):
             return "\t" if kind == "tab" else "\n" if code else "<br>"
-        if kind in ("ruby-text", "hidden-text") or self._is_hidden(element):
-            self._hide(element, ruby=kind == "ruby-text")
+        beside = kind == "ruby-text" or _is_placeholder(element)
+        if beside or kind == "hidden-text" or self._is_hidden(element):
+            self._hide(element, counted=not beside)
             return ""
         if kind == "note":
             return self._note(element)
@@ -205,10 +206,10 @@ class Page:
             return self._look(element).hidden or any(_is_true(one, "is-hidden") for one in marks)
         return kind == "span" and self._styles.look("text", element.get(f"{TEXT}style-name")).hidden
 
-    def _hide(self, element: etree._Element, *, ruby: bool = False) -> None:
+    def _hide(self, element: etree._Element, *, counted: bool = True) -> None:
         text = " ".join(" ".join(map(str, element.itertext())).split())
         self.left_out.append(text)
-        self.hidden += [] if ruby else text.split()
+        self.hidden += text.split() if counted else []
 
 
 def _marked(text: str, look: Look) -> str:
@@ -250,6 +251,12 @@ def _comment(element: etree._Element) -> str:
     author = " ".join((element.findtext("{http://purl.org/dc/elements/1.1/}creator") or "").split())
     text = " ".join(" ".join("".join(map(str, one.itertext())) for one in element.iter(f"{TEXT}p")).split())
     return f"Comment by {author}: {text}" if author else f"Comment: {text}"
+
+
+def _is_placeholder(field: etree._Element) -> bool:
+    """Return True for what a field of a form shows until it is filled."""
+    said = (value for name, value in field.items() if name.endswith("}showing-place-holder"))
+    return kind_of(field) == "placeholder" or next(said, "") == "true"
 
 
 def _is_true(element: etree._Element, name: str) -> bool:

@@ -86,7 +86,7 @@ def _prepare(
     runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
-    prepared.left_out += [*hidden, *runs.tidy_runs(root, styles)]
+    prepared.left_out += [*hidden, *runs.drop_placeholders(root), *runs.tidy_runs(root, styles)]
     paragraphs.join_paragraphs(root)
     paragraphs.fill_rows(root)
     shapes.place_drawings(root, partial(_drawn, archive, related, prepared))

@@ -1,7 +1,7 @@
 import pytest
 
 from lightrag_dagster.readers.extraction import extract_text
-from tests.readers.office.word.documents import paragraph, read, word
+from tests.readers.office.word.documents import cell, paragraph, read, word
 
 
 def run(content: str, properties: str = "") -> str:
@@ -49,6 +49,32 @@ CHOICES = "".join(f'<w:listEntry w:val="{one}"/>' for one in ("North", "South", 
 )
 def test_fields_are_what_they_show(content: str, shown: str) -> None:
     assert read(f"<w:p>{content}</w:p>").text == shown
+
+
+NOT_SHOWN = '<w:showingPlcHdr w:val="0"/>'
+
+
+def placeholder(content: str, said: str = "<w:showingPlcHdr/>") -> str:
+    return f"<w:sdt><w:sdtPr>{said}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (f"<w:p>{text('By: ')}{placeholder(text('Click or tap here.'))}{text(' (name)')}</w:p>", "By: (name)"),
+        (paragraph("Side:") + placeholder(paragraph("Choose an item.")), "Side:"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida'), '')}</w:p>", "By: Ida"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida'), NOT_SHOWN)}</w:p>", "By: Ida"),
+        (
+            f"<w:tbl><w:tr>{cell(paragraph('By'))}{placeholder(cell(paragraph('Click here.')))}</w:tr>"
+            f"<w:tr>{cell(paragraph('a'))}{cell(paragraph('b'))}</w:tr></w:tbl>",
+            "| By |  |\n| --- | --- |\n| a | b |",
+        ),
+    ],
+)
+def test_a_field_that_was_not_filled_is_empty(body: str, shown: str) -> None:
+    found = read(body)
+    assert (found.text, found.note) == (shown, None)
 
 
 def begins(instruction: str) -> str:
