@@ -87,6 +87,11 @@ def test_chapters_that_are_no_xml(body: str, expected: str) -> None:
     assert " ".join(read(page(body)).text.split()) == " ".join(expected.split())
 
 
+def test_struck_text_is_marked() -> None:
+    shown = "<p>Pay <span style='text-decoration: line-through'>500</span> 400 <s>300</s> <strike>2</strike></p>"
+    assert read(page(shown)).text == "Pay ~~500~~ 400 ~~300~~ ~~2~~"
+
+
 def test_doubts_in_the_encoding_of_chapters_are_noted() -> None:
     chapter = page("<p>Caf\N{LATIN SMALL LETTER E WITH ACUTE} one</p>").encode("latin-1")  # it declares UTF-8
     broken = page("<p>Caf\N{LATIN SMALL LETTER E WITH ACUTE} \N{BULLET}</p>").encode() + b"\x81\xff" * 40

@@ -19,10 +19,10 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     with open_archive(data, WORKBOOK) as archive:
         properties = read_properties(archive, "docProps/core.xml")
         book = Workbook(archive)
-        strings, formats = book.shared_strings(), book.number_formats()
+        strings, formats, struck = book.shared_strings(), book.number_formats(), book.struck_styles()
         texts, without_value = [], list[str]()
         for name, part, hidden in book.sheets():
-            sheet = read_cells(archive.read(part), strings, formats)
+            sheet = read_cells(archive.read(part), strings, formats, struck)
             without_value += [f"{name}!{place}" for place in sheet.without_value]
             beside = related(archive, part).values()
             put_comments(archive, beside, sheet)

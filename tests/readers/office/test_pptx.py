@@ -34,6 +34,18 @@ def box(slide: Any, text: str, left: float = 1, top: float = 1) -> Any:
     return shape
 
 
+@pytest.mark.parametrize("kind", ["sngStrike", "dblStrike", "noStrike"])
+def test_struck_text_is_marked(kind: str) -> None:
+    def write(slide: Any) -> None:
+        paragraph = box(slide, "Pay ").text_frame.paragraphs[0]
+        for text, said in (("50", kind), ("0 ", kind), ("400", "noStrike")):
+            run = paragraph.add_run()
+            run.text = text
+            run.font._element.set("strike", said)
+
+    assert deck(write).text == f"## Slide 1\n\nPay {'500' if kind == 'noStrike' else '~~500~~'} 400"
+
+
 @pytest.mark.parametrize(
     ("points", "texts", "expected"),
     [

@@ -186,6 +186,26 @@ def test_raised_numbers_of_a_cell() -> None:
     assert text_of(written(write)) == "| Area in m², flow in 10^6 l |\n| --- |"
 
 
+def test_struck_text_is_marked() -> None:
+    def write(book: Any, page: Any) -> None:
+        out, money = (
+            book.add_format({"font_strikeout": True}),
+            book.add_format({"font_strikeout": 1, "num_format": "0.00"}),
+        )
+        page.write_rich_string("A1", "Pay ", out, "500 ", "400")
+        page.write_row("A2", ["Old", 7, 3], out)
+        page.write_row("A3", ["New", 8])
+        page.write("B4", 5, money)
+        page.write_formula("C4", "=B4+1", out, 6)
+        page.write_rich_string("C5", "In ", out, "part", out)
+        page.write("A6", "", out)
+
+    assert text_of(written(write)) == (
+        "| Pay ~~500~~ 400 |  |  |\n| --- | --- | --- |\n| ~~Old~~ | ~~7~~ | ~~3~~ |\n| New | 8 |\n"
+        "|  | ~~5.00~~ | ~~6~~ |\n|  |  | In ~~part~~ |"
+    )
+
+
 def test_what_is_hidden_is_marked() -> None:
     def write(book: Any, page: Any) -> None:
         sheet([["Gauge", "Code", "Level"], ["Kessing", "k1", 3.2], ["Corley", "c2", 0.97]])(book, page)

@@ -45,6 +45,12 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
         properties = moved.getparent()
         if properties is not None and find(properties, "vertAlign") is None and _is_raised(moved.get(f"{W}val")):
             properties.append(new("vertAlign", val="superscript"))
+    for twice in all_of(root, "dstrike"):
+        properties = twice.getparent()
+        if properties is not None and is_on(properties, "dstrike"):
+            for once in properties.findall(f"{W}strike"):
+                remove(once)
+            twice.tag = f"{W}strike"
     for text in all_of(root, "t"):
         text.text = without_marks(text.text or "")
         if _PRIVATE.search(text.text):

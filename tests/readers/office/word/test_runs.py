@@ -54,6 +54,17 @@ def test_fields_are_what_they_show(content: str, shown: str) -> None:
 NOT_SHOWN = '<w:showingPlcHdr w:val="0"/>'
 
 
+NOT_STRUCK = '<w:dstrike w:val="false"/>'
+
+
+@pytest.mark.parametrize(
+    "look", ["<w:strike/>", "<w:dstrike/>", f"<w:strike/>{NOT_STRUCK}", '<w:dstrike w:val="1"/><w:strike w:val="0"/>']
+)
+def test_struck_text_is_marked(look: str) -> None:
+    assert read(f"<w:p>{text('Pay ')}{text('500', look)}{text(' 400')}</w:p>").text == "Pay ~~500~~ 400"
+    assert read(f"<w:p>{text('Pay ')}{text('500', NOT_STRUCK)}</w:p>").text == "Pay 500"
+
+
 def placeholder(content: str, said: str = "<w:showingPlcHdr/>") -> str:
     return f"<w:sdt><w:sdtPr>{said}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
 
