@@ -103,8 +103,7 @@ class Limits(NamedTuple):
 
 def bounded(doubts: Sequence[str]) -> list[str]:
     """Return the first doubts for a note, and the number of the others."""
-    more = len(doubts) - _NAMED
-    return [*doubts[:_NAMED], *([f"{more:,} more doubts"] if more > 0 else [])]
+    return [*doubts[:_NAMED], *[f"{len(doubts) - _NAMED:,} more doubts"] * (len(doubts) > _NAMED)]
 
 
 def unread_attachments(names: Sequence[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """Marks inside a line: one decision for all readers.
 
 A mark inside a word hides it from searches and splits names, so a word has none. A raised number keeps its meaning:
-`10^6` behind a digit, `m²` behind anything else. A lowered one stays on the line, as in `H2O`. What is struck out has
-marks, `~~500~~`: it does not hold any more.
+`10^6` behind a digit, `m²` behind anything else. A lowered one stays on the line, as in `H2O`. Struck text
+has marks, `~~500~~`: it does not hold any more.
 """
 
 import re
@@ -22,6 +22,7 @@ _CODE_OR_MARKED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _STRUCK, _END_STRUCK = "\ufdd4", "\ufdd5"  # noncharacters, which no text has
+_NOT_BLANK = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _GOES_ON = re.compile(rf"{_END_STRUCK}([ \t]*){_STRUCK}")
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
@@ -40,9 +41,7 @@ def raised(before: str, text: str) -> str:
 
 def struck(text: str) -> str:
     """Return text that is struck out with marks for `write_struck`; blanks around it stay outside of them."""
-    inner = text.strip()
-    before, _, after = text.partition(inner) if inner else (text, "", "")
-    return f"{before}{_STRUCK}{inner}{_END_STRUCK}{after}" if inner else text
+    return _NOT_BLANK.sub(rf"{_STRUCK}\g<0>{_END_STRUCK}", text, count=1)
 
 
 def write_struck(text: str) -> str:

@@ -22,10 +22,8 @@ from lightrag_dagster.readers.mail.quotes import without_quotes
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
 _READ_DEPTH = 2  # attachments of deeper ones are names
-_ARMOR = re.compile(
-    r"-----BEGIN PGP (?:SIGNED MESSAGE-----(?:\s*Hash: \S+)?"
-    r"|(MESSAGE|SIGNATURE)-----(?:[^-]|-(?!----))*+-----END PGP \1-----)"
-)
+_BLOCK = r"(MESSAGE|SIGNATURE)-----(?:[^-]|-(?!----))*+-----END PGP \1"
+_ARMOR = re.compile(rf"-----BEGIN PGP (?:{_BLOCK}|SIGNED MESSAGE)-----(?:\s*Hash: \S+)?")
 """Ciphertext in a text, and what PGP writes around a text that it signs."""
 
 

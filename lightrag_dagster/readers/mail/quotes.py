@@ -18,9 +18,8 @@ _PREFIXES = re.compile(r"\s*(?:[^\W\d_]{1,4}\s*(?:\[\d+\])?\s*[:：]\s*)*")
 _NAME = re.compile(r"[*_]{0,3}[^\W\d_][^\s:：]{0,14}(?: [^\s:：]{1,14})?\s?[:：][*_]{0,3}")
 _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
-_OF_MAIL = re.compile(  # an address, or a day with a time
-    r".*@|(?=.*(?:(?<!\d)\d{4}(?!\d)|\d[./-]\d\d?[./-]\d\d)).*(?<![\d.])\d\d?[:.]\d\d(?![\d.])"
-)
+_DAY = r"(?:(?<!\d)\d{4}(?!\d)|\d[./-]\d\d?[./-]\d\d)"
+_OF_MAIL = re.compile(rf".*@|(?=.*{_DAY}).*(?<![\d.])\d\d?[:.]\d\d(?![\d.])")  # an address, or a day with a time
 _DIVIDER = re.compile(r"\s*(?:-{3,}[^-\n]{1,80}-{3,}|_{5,}|\*{3,})\s*$")
 _WROTE = re.compile(
     r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道", re.I

@@ -16,6 +16,7 @@ _NOTHING = {
     *("alphabetical-index-auto-mark-file", "soft-page-break", "table-column", "table-columns"),
     *("annotation-end", "number", "script", "change", "change-start", "change-end", "index-title-template"),
 }
+_NOT_FILLED = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}showing-place-holder"
 _INDEX_SOURCE = "-source"
 _MOST_REPEATED = 1000
 _LONGEST_REPEATED = 300_000  # characters of HTML in a document, by repeated cells and rows
@@ -165,7 +166,7 @@ class Page:
             return " " * min(number_of(element, f"{TEXT}c", 1), _MOST_REPEATED)
         if kind in ("tab", "line-break"):
             return "\t" if kind == "tab" else "\n" if code else "<br>"
-        beside = kind == "ruby-text" or _is_placeholder(element)
+        beside = kind in ("ruby-text", "placeholder") or element.get(_NOT_FILLED) == "true"
         if beside or kind == "hidden-text" or self._is_hidden(element):
             self._hide(element, counted=not beside)
             return ""
@@ -251,12 +252,6 @@ def _comment(element: etree._Element) -> str:
     author = " ".join((element.findtext("{http://purl.org/dc/elements/1.1/}creator") or "").split())
     text = " ".join(" ".join("".join(map(str, one.itertext())) for one in element.iter(f"{TEXT}p")).split())
     return f"Comment by {author}: {text}" if author else f"Comment: {text}"
-
-
-def _is_placeholder(field: etree._Element) -> bool:
-    """Return True for what a field of a form shows until it is filled."""
-    said = (value for name, value in field.items() if name.endswith("}showing-place-holder"))
-    return kind_of(field) == "placeholder" or next(said, "") == "true"
 
 
 def _is_true(element: etree._Element, name: str) -> bool:

@@ -84,9 +84,7 @@ def column_of(letters: str) -> int:
     return number - 1
 
 
-def read_cells(
-    data: bytes, strings: Sequence[str], formats: Sequence[Format], struck_styles: Set[str] = frozenset()
-) -> Sheet:
+def read_cells(data: bytes, strings: Sequence[str], formats: Sequence[Format], struck_styles: Set[str]) -> Sheet:
     """Return the cells of a worksheet, by the shared strings, number formats and struck styles of its workbook.
 
     Raises:
@@ -149,8 +147,8 @@ class _Reader:
         """
         found = _ROW.search(text)
         cells = _CELL.findall(text, found.end()) if found else []
-        is_usual = found is not None and len(cells) == text.count("<c ", found.end())
-        if found is None or not is_usual or (self._struck and not self._struck.isdisjoint(one[1] for one in cells)):
+        is_struck = bool(self._struck) and any(one[1] in self._struck for one in cells)
+        if found is None or len(cells) != text.count("<c ", found.end()) or is_struck:
             return _ANY_ROW.sub(self._numbered, text) + _END
         self._start_row(int(found[1]) - 1, hidden="hidden" in found[2] and _HIDDEN.search(found[2]) is not None)
         strings, formats, taken, columns = self._strings, self._by_style, self._cells, self._columns
@@ -226,10 +224,9 @@ class _Reader:
             self.sheet.without_value.append(place)
         else:
             return
-        if text and self._cell.get("s") in self._struck and "~~" not in text:
-            text = write_struck(struck(text))
         if text:
-            self._cells[self._column] = text
+            is_struck = self._cell.get("s") in self._struck and "~~" not in text
+            self._cells[self._column] = write_struck(struck(text)) if is_struck else text
 
     def _shown(self, value: str, kind: str, style: str) -> str:
         if kind == "s":

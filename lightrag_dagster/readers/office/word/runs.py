@@ -8,19 +8,7 @@ from mammoth.docx.dingbats import dingbats
 
 from lightrag_dagster.readers.office.word.marks import without_marks
 from lightrag_dagster.readers.office.word.styles import WordStyles
-from lightrag_dagster.readers.office.word.xml import (
-    R,
-    W,
-    all_of,
-    find,
-    is_on,
-    name_of,
-    new,
-    number,
-    remove,
-    replace,
-    value,
-)
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, find, name_of, new, number, remove, replace, value
 
 _WRAPPERS = ("fldSimple", "bdo", "dir")
 _HYPERLINK = re.compile(r'(\s*HYPERLINK\s+(?:\\l\s+)?"[^"]*").*', re.DOTALL)
@@ -45,12 +33,6 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
         properties = moved.getparent()
         if properties is not None and find(properties, "vertAlign") is None and _is_raised(moved.get(f"{W}val")):
             properties.append(new("vertAlign", val="superscript"))
-    for twice in all_of(root, "dstrike"):
-        properties = twice.getparent()
-        if properties is not None and is_on(properties, "dstrike"):
-            for once in properties.findall(f"{W}strike"):
-                remove(once)
-            twice.tag = f"{W}strike"
     for text in all_of(root, "t"):
         text.text = without_marks(text.text or "")
         if _PRIVATE.search(text.text):
@@ -178,16 +160,6 @@ def drop_hidden(root: etree._Element, styles: WordStyles) -> list[str]:
     for element in hidden:
         remove(element)
     return list(filter(None, texts))
-
-
-def drop_placeholders(root: etree._Element) -> list[str]:
-    """Remove what fields of a form show until they are filled, such as "Choose an item.", and return it."""
-    shown = [one for one in all_of(root, "sdt") if is_on(one, "sdtPr/showingPlcHdr")]
-    runs = [run for one in shown for run in one.iterfind(f"{W}sdtContent//{W}r")]
-    texts = ["".join(text.text or "" for text in run.iter(f"{W}t")) for run in runs]
-    for run in runs:
-        remove(run)
-    return texts
 
 
 def drop_broken_references(root: etree._Element, known: Set[str], notes: Set[tuple[str, str]]) -> None:
