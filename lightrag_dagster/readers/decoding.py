@@ -105,7 +105,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 
 
 def larger(name: str) -> str:
-    """Return the encoding that is meant by a name, with the characters that are often written under it; or LookupError."""
+    """Return the encoding that is meant by a name, with all characters written under it; raises LookupError."""
     found = codecs.lookup(name).name
     return _LARGER.get(found, found)
 
