@@ -32,6 +32,11 @@ def raised(before: str, text: str) -> str:
     return f"^{number}" if before[-1:].isdigit() or before[-1:] == ")" else number.translate(_RAISED)
 
 
+def as_hidden(text: str) -> str:
+    """Return a text with the mark of what its program does not show; "" for none."""
+    return text and text + ("\n\n(hidden)" if "\n" in text else " (hidden)")
+
+
 def alternative_text(text: str) -> str:
     """Return what is said in place of an image, on one line; "" for the name of a file, which says nothing."""
     line = " ".join(text.split())

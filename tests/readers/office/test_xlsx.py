@@ -1,6 +1,8 @@
 """Workbooks: values as they are shown, tables among them, and what stands beside them."""
 
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -176,6 +178,22 @@ def test_text_boxes_and_titles_of_charts_follow_the_table() -> None:
         "Corley",
         "Valid until May\nIda Wren",
     ]
+
+
+@pytest.mark.parametrize(("said", "mark"), [("1", " (hidden)"), ("true", " (hidden)"), ("0", "")])
+def test_hidden_text_boxes_and_charts_are_marked(said: str, mark: str) -> None:
+    def write(book: Any, page: Any) -> None:
+        page.write_row(0, 0, ["Gauge", 3])
+        page.insert_textbox("D2", "Ida Wren")
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=Levels!$B$1:$B$1", "name": "Corley"})
+        page.insert_chart("D9", chart)
+
+    data = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(written(write))) as book, zipfile.ZipFile(data, "w") as copy:
+        for name in book.namelist():
+            copy.writestr(name, book.read(name).replace(b"<xdr:cNvPr ", f'<xdr:cNvPr hidden="{said}" '.encode()))
+    assert text_of(data.getvalue()).split("\n\n")[1:] == [f"Corley{mark}", f"Ida Wren{mark}"]
 
 
 def test_raised_numbers_of_a_cell() -> None:

@@ -8,7 +8,7 @@ from lxml import etree
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import alternative_text, no_heading
+from lightrag_dagster.readers.inline import alternative_text, as_hidden, no_heading
 from lightrag_dagster.readers.office.archive import parse_part
 from lightrag_dagster.readers.office.charts import chart_names
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
@@ -52,17 +52,24 @@ def drawn(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], figures: Figu
 def _drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iterator[str]:
     parts = related(archive, part)
     for element in parse_part(archive, part).iter("{*}sp", "{*}pic", "{*}chart"):
-        kind = etree.QName(element).localname
-        if kind == "sp":
-            yield "\n".join(_paragraphs(element))
-        elif kind == "chart":
-            chart = parts.get(named(element, "id"))
-            yield no_heading(chart_names(parse_part(archive, chart.part))) if chart else ""
-        elif figures is not None:
-            about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
-            image = parts.get(named(shown, "embed")) if shown is not None else None
-            if image and (name := figures.name_of(archive.read(image.part))):
-                yield mark_of(alternative_text(about.get("descr", "")) if about is not None else "", name)
+        text = _text(archive, element, parts, figures)
+        around = (one.find("*/{*}cNvPr") for one in (element, *element.iterancestors()))
+        yield as_hidden(text) if any(one is not None and one.get("hidden") in ("1", "true") for one in around) else text
+
+
+def _text(
+    archive: zipfile.ZipFile, element: etree._Element, parts: dict[str, RelatedPart], figures: Figures | None
+) -> str:
+    kind = etree.QName(element).localname
+    if kind == "sp":
+        return "\n".join(_paragraphs(element))
+    if kind == "chart":
+        chart = parts.get(named(element, "id"))
+        return no_heading(chart_names(parse_part(archive, chart.part))) if chart else ""
+    about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
+    image = parts.get(named(shown, "embed")) if shown is not None else None
+    name = figures.name_of(archive.read(image.part)) if figures is not None and image else None
+    return mark_of(alternative_text(about.get("descr", "")) if about is not None else "", name) if name else ""
 
 
 def _paragraphs(element: etree._Element) -> Iterator[str]:
