@@ -82,6 +82,13 @@ def text_of(item: etree._Element) -> str:
     return text
 
 
+def comments_of(part: etree._Element, *, copies: bool = False) -> list[etree._Element]:
+    """Return the comments of a part; those of threads too, which are copies for older programs, if `copies`."""
+    authors = enumerate(part.iterfind("{*}authors/{*}author"))
+    threads = {str(number) for number, one in authors if (one.text or "").startswith("tc={") and not copies}
+    return [one for one in part.iterfind("{*}commentList/{*}comment") if one.get("authorId") not in threads]
+
+
 def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
     """Return the parts that one part of the archive refers to, by the ids that it gives them."""
     folder, name = posixpath.split(part)
