@@ -154,7 +154,7 @@ def _delimiter(text: str) -> str:
 
 
 def _has_decimals(rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if the commas of a table, but for those of its names, are decimal ones."""
+    """Return True if the commas below the names of a table are decimal ones."""
     cells = [cell for row in rows[1:] or rows if len(row) > 1 for cell in row if "," in cell]
     return bool(cells) and len(rows[0]) > 1 and all(map(_DECIMAL.fullmatch, cells))
 
