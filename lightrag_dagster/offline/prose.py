@@ -91,7 +91,7 @@ def _blocks(text: str) -> Iterator[Sentence]:
 def _begins_in_code(text: str, fences: Sequence[re.Match[str]]) -> bool:
     """Return True if the first fence ends code.
 
-    A fence that names a language begins some, and tells it of the others; where none does, an empty line below tells it.
+    A fence that names a language begins some, which tells the others; where none does, an empty line below tells it.
     """
     named = [bool(fence[1].strip()) for fence in fences]
     if any(named):
