@@ -31,13 +31,13 @@ CODE = {
     "indexes": 2272,  # SQL in processes, checks of files; views on a full disk, for one connection; files by SQL
     "models": 2499,  # batches and ledger by purpose, what may pass; columns; bills of answers that tell no tokens
     "models.local": 560,  # tables of known names
-    "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
+    "offline": 1227,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
     "orchestration": 1022,  # scopes; namespaces of any folder, with one home; runs that hang; unfinished purges
     "pipeline": 3301,  # scopes, kept rows; copies that end early; retries by batch; misspelt passes
     "plan": 860,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 458,  # scopes; unfinished backfills
     "query": 4282,  # time limits, follow, SQL in processes; spellings, followed walls; rules that answer; payers
-    "readers": 8813,  # encodings, those of DOS; fields; pages of more programs; hidden, deleted, encrypted, struck parts
+    "readers": 8867,  # encodings, of DOS; pages of more programs; hidden, deleted, struck parts; scans behind text
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
     "serving": 891,  # a priced stream is complete before its first line; clients that do not read or send

@@ -106,10 +106,14 @@ def bounded(doubts: Sequence[str]) -> list[str]:
     return [*doubts[:_NAMED], *[f"{len(doubts) - _NAMED:,} more doubts"] * (len(doubts) > _NAMED)]
 
 
+def first_few(named: Sequence[object], most: int = 5) -> str:
+    """Return the first of some names or numbers, for a note."""
+    return ", ".join(map(str, named[:most])) + ", …" * (len(named) > most)
+
+
 def unread_attachments(names: Sequence[str]) -> list[str]:
     """Return a note about the attachments of a document, which are not read; none without one."""
-    told = ", ".join(names[:_NAMED]) + ", …" * (len(names) > _NAMED)
-    count = len(names)
+    count, told = len(names), first_few(names, _NAMED)
     return [f"{count} of {count} attachments are not read: {told}; save them as files of their own"] if names else []
 
 

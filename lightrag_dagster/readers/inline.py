@@ -49,6 +49,11 @@ def write_struck(text: str) -> str:
     return _GOES_ON.sub(r"\1", text).replace(_STRUCK, "~~").replace(_END_STRUCK, "~~") if _STRUCK in text else text
 
 
+def as_hidden(text: str) -> str:
+    """Return a text with the mark of what its program does not show; "" for none."""
+    return text and text + ("\n\n(hidden)" if "\n" in text else " (hidden)")
+
+
 def alternative_text(text: str) -> str:
     """Return what is said in place of an image, on one line; "" for the name of a file, which says nothing."""
     line = " ".join(text.split())

@@ -94,6 +94,13 @@ def _is_struck(font: etree._Element | None) -> bool:
     return found is not None and found.get("val", "1") in ("1", "true")
 
 
+def comments_of(part: etree._Element, *, copies: bool = False) -> list[etree._Element]:
+    """Return the comments of a part; those of threads too, which are copies for older programs, if `copies`."""
+    authors = enumerate(part.iterfind("{*}authors/{*}author"))
+    threads = {str(number) for number, one in authors if (one.text or "").startswith("tc={") and not copies}
+    return [one for one in part.iterfind("{*}commentList/{*}comment") if one.get("authorId") not in threads]
+
+
 def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
     """Return the parts that one part of the archive refers to, by the ids that it gives them."""
     folder, name = posixpath.split(part)

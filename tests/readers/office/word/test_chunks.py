@@ -4,6 +4,8 @@ from lightrag_dagster.readers.extraction import extract_text
 from tests.readers.office.word.documents import paragraph, read, word
 
 PAGE = "<html><head><title>t</title></head><body><h2>News</h2><p>The weir opens.</p></body></html>"
+WINDOWS = '<html><head><meta charset="iso-8859-1"></head><body><p>„5 €“ – übrig</p></body></html>'.encode("cp1252")
+SAVED = b"MIME-Version: 1.0\nContent-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\n" + WINDOWS
 MAIL = (
     f"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n\n--x\nContent-Type: text/html\n\n{PAGE}\n--x--\n"
 )
@@ -15,6 +17,8 @@ MAIL = (
         ("chunk.html", PAGE.encode(), "## News\n\nThe weir opens."),
         ("chunk.htm", ("\ufeff" + PAGE).encode("utf-16-le"), "## News\n\nThe weir opens."),
         ("chunk.mht", MAIL.encode(), "## News\n\nThe weir opens."),
+        ("chunk.html", WINDOWS, "„5 €“ – übrig"),
+        ("chunk.mht", SAVED, "„5 €“ – übrig"),
         ("chunk.txt", "Über das Wehr.\n\nEnde.".encode(), "Über das Wehr.\n\nEnde."),
         ("chunk.rtf", rb"{\rtf1\ansi The weir \'fcber all.\par}", "The weir über all."),
         ("chunk.docx", word(paragraph("The weir.") + paragraph("Its gate.")), "The weir.\n\nIts gate."),

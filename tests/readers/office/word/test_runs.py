@@ -220,6 +220,12 @@ HIDING = (
         * 1
         + ("hidden text is left out: 1 words",),
         (paragraph("", run='<w:vanish w:val="0"/>'), None),
+        (
+            '<w:p><w:r><w:drawing><wp:inline><wp:docPr id="1" name="Box" hidden="1"/><a:graphic><a:graphicData>'
+            "<wps:wsp><wps:txbx><w:txbxContent><w:p><w:r><w:t>secret plan</w:t></w:r></w:p></w:txbxContent></wps:txbx>"
+            "</wps:wsp></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>",
+            "hidden text is left out: 2 words",
+        ),
     ],
 )
 def test_hidden_text_is_left_out_and_counted(hidden: str, note: str | None) -> None:
