@@ -37,7 +37,7 @@ CODE = {
     "plan": 860,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 458,  # scopes; unfinished backfills
     "query": 4282,  # time limits, follow, SQL in processes; spellings, followed walls; rules that answer; payers
-    "readers": 8813,  # encodings, those of DOS; fields; pages of more programs; hidden, deleted, encrypted, struck parts
+    "readers": 8813,  # encodings, those of DOS; fields; pages of more programs; hidden, deleted, sealed, struck parts
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
     "serving": 891,  # a priced stream is complete before its first line; clients that do not read or send
