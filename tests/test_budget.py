@@ -37,7 +37,7 @@ CODE = {
     "plan": 860,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 458,  # scopes; unfinished backfills
     "query": 4282,  # time limits, follow, SQL in processes; spellings, followed walls; rules that answer; payers
-    "readers": 8867,  # encodings, of DOS; pages of more programs; hidden, deleted, struck parts; scans behind text
+    "readers": 8867,  # encodings, of DOS; pages of more programs; hidden, sealed, struck parts; scans behind text
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
     "serving": 891,  # a priced stream is complete before its first line; clients that do not read or send
