@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -73,7 +73,8 @@ def check_variables(settings: type[BaseModel]) -> None:
 
     Others are left alone: LightRAG itself may run beside this package, and Kubernetes has variables for each service.
     """
-    sections = [name for name, field in settings.model_fields.items() if any(_models(field.annotation))]
+    kinds = {name: field.annotation for name, field in settings.model_fields.items()}
+    sections = [name for name, kind in kinds.items() if get_origin(kind) is dict or any(_models(kind))]
     names = [*_names(settings), *_OTHERS]
     # By its last part too, of the first section that has it.
     known = {name.rpartition("__")[2]: name for name in reversed(names)} | {name: name for name in names}

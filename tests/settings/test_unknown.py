@@ -136,3 +136,11 @@ def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, var
     before = load_settings()
     monkeypatch.setenv(variable, "x")
     assert load_settings() == before
+
+
+def test_a_part_of_a_mapping_may_be_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_SCOPES__BOARD", '{"sources": ["handbook"]}')
+    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES__DOCS__URI", "/srv/docs")
+    found = load_settings()
+    assert found.scopes == {"board": {"sources": ("handbook",)}}
+    assert found.named_sources["docs"].uri == "/srv/docs"
