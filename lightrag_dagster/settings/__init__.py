@@ -223,7 +223,7 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: there is no such setting, or a value is not allowed.
         """
-        sections = {name: one.model_dump() for name, one in self if isinstance(one, Section) and name in changes}
+        sections = {name: one.model_dump(exclude_unset=True) for name, one in self if isinstance(one, Section) and name in changes}
         values = _over(sections, changes)
         checked = self.model_copy()
         try:

@@ -32,6 +32,16 @@ GivenPath = Annotated[Path, _UNSET_IF_EMPTY]
 """A path that is refused if it is empty."""
 
 
+def _not_null(limit: object) -> object:
+    if limit is None:
+        raise ValueError("it has no value, which would be no limit; give one, or leave it out")
+    return limit
+
+
+Limit = BeforeValidator(_not_null)
+"""Refuses a limit that is named without a value, which would be none."""
+
+
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
     try:
         return check("" if isinstance(value, bool) else value)
