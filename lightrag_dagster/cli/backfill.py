@@ -57,9 +57,8 @@ def run_backfill(
     plan.gate = gate_line(settings, plan)
     print_plan(told, plan)
     if not (names or everything or knowledge_base):
-        told.print(
-            f"Nothing was started. These are outdated: {some_of(sources + parts)}; add --all, --source or --knowledge-base."
-        )
+        these = some_of(sources + parts)
+        told.print(f"Nothing was started. These are outdated: {these}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
     with telling_failure(settings, account, as_json, about) as said:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain
 from uuid import uuid4
 
@@ -84,11 +84,28 @@ def telling_failure(
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, why) | dict(about or {}))
         elif isinstance(error, LightRAGError):  # a signal ends it with one line
-            _print_cost(terminal(stderr=True), spent)
+            print_cost(terminal(stderr=True), spent.cost_usd)
             print_warnings(terminal(stderr=True), spent.warnings)
         raise
     finally:
         models.removeHandler(said)
+
+
+@dataclass
+class Bill:
+    """The account of a command, and when it has ended what it spent. US dollars."""
+
+    run: str
+    cost_usd: float = 0.0
+
+
+@contextmanager
+def billed(settings: Settings) -> Iterator[Bill]:
+    """Give the block an account of its own; an error that ends it prints what was spent."""
+    bill = Bill(str(uuid4()))
+    with telling_failure(settings, bill.run, as_json=False):
+        yield bill
+    bill.cost_usd = Ledger(Home.of(settings).ledger).spent(bill.run)
 
 
 def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:
@@ -162,16 +179,17 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
             f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + outcome.outdated_parts)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
-    _print_cost(console, outcome)
+    print_cost(console, outcome.cost_usd)
     unpublished = {*outcome.unpublished, *outcome.failed}
     told = "\n".join(outcome.rejected.values())
     warnings = [line for line in outcome.warnings if line not in told]  # a withheld pass is a warning of `status`
     print_losses(console, outcome.losses, warnings, outcome.unreleased, unpublished)
 
 
-def _print_cost(console: Console, outcome: Outcome) -> None:
-    if outcome.cost_usd:
-        console.print(f"It cost ${outcome.cost_usd:.4f}.")
+def print_cost(console: Console, cost_usd: float) -> None:
+    """Say what was spent, if it was something. US dollars."""
+    if cost_usd:
+        console.print(f"It cost ${cost_usd:.4f}.")
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -141,7 +141,7 @@ def _built(made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestio
     """Publish what was ingested, and ask the questions."""
     usage, passes = usage + made.publish(), _passes(made, sample)
     cost_usd = sum(_cost_usd(_answers(made.rows(source))) for source in sample.tables)
-    with KnowledgeBase.open(settings=made.settings) as knowledge:
+    with made.open() as knowledge:
         entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
         ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
         return Built(

@@ -83,7 +83,8 @@ class Tokens:
         for field in ("name", "sha256"):
             if len({getattr(one, field).lower() for one in entries}) < len(entries):
                 raise SettingsError(f"{place}: two tokens have the same {field}; give each its own")
-        self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"}, exclude_unset=True)) for one in entries}
+        given = ((one.sha256, one.model_dump(exclude={"sha256"}, exclude_unset=True)) for one in entries)
+        self.callers = {bytes.fromhex(token): Caller(**values) for token, values in given}
 
     def caller(self, token: str) -> Caller | None:
         """Return the owner of a token; every hash is compared, each in the same time."""
