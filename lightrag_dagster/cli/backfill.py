@@ -14,6 +14,7 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import outdated
@@ -54,6 +55,7 @@ def run_backfill(
     whole = (bool(parts) and not names) or knowledge_base
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
+    plan_questions(plan, settings)
     plan.gate = gate_line(settings, plan)
     print_plan(told, plan)
     if not (names or everything or knowledge_base):

@@ -4,6 +4,7 @@ With `--make-questions` these are drafted by a model, or taken out of the text.
 """
 
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import yaml
@@ -14,7 +15,7 @@ from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.rows import require_new, write_new
-from lightrag_dagster.cli.run import billed, print_cost
+from lightrag_dagster.cli.run import print_cost, spent_by, telling_failure
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.evaluation import report
@@ -61,8 +62,9 @@ def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, 
         raise SettingsError(
             "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
         )
-    with billed(settings) as bill, display(terminal.console(stderr=True)) as progress:
-        snapshot_id = evaluate_modes(settings, progress, bill.run)
+    account = str(uuid4())
+    with telling_failure(settings, account, as_json=False), display(terminal.console(stderr=True)) as progress:
+        snapshot_id = evaluate_modes(settings, progress, account)
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
     measured = tables.read("evaluated_questions", ALL_SOURCES)
@@ -76,7 +78,9 @@ def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, 
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
         found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
-        terminal.print_json({"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": bill.cost_usd} | found)
+        terminal.print_json(
+            {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)} | found
+        )
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
@@ -88,7 +92,7 @@ def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, 
             )
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
-        print_cost(console, bill.cost_usd)
+        print_cost(console, spent_by(settings, account))
     return 1 if dropped else 0
 
 
@@ -161,14 +165,15 @@ def make_questions(
 
 def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> None:
     """Measure and print the modes by sentences taken out."""
-    with billed(settings) as bill, one_step(terminal.console(stderr=True), "building a copy without the sentences"):
-        found = measure_taken_out(settings, count, _MOST_DOCUMENTS, bill.run)
+    account, doing = str(uuid4()), "building a copy without the sentences"
+    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+        found = measure_taken_out(settings, count, _MOST_DOCUMENTS, account)
     if not found.questions:
         raise StoreError("no chunk has a sentence of six words and 100 characters beside it; write questions yourself")
     summary, judged = summarise(found.rows), judge_default(found.rows, settings.query.mode)
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
-        all_of = {"best": judged.best, "all_chunks": found.all_chunks, "cost_usd": bill.cost_usd}
+        all_of = {"best": judged.best, "all_chunks": found.all_chunks, "cost_usd": spent_by(settings, account)}
         terminal.print_json(counts | _facts(summary, found.rows) | all_of)
         return
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
@@ -178,7 +183,7 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
         "of the words of a sentence, and should find the chunk that it stood in."
     )
     _print_verdict(console, found.rows, judged)
-    print_cost(console, bill.cost_usd)
+    print_cost(console, spent_by(settings, account))
 
 
 def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
@@ -197,8 +202,9 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, settings: Se
     if file is None:
         raise SettingsError("drafted questions are for you to read first; name a new file with --questions")
     require_new(file, "perhaps with questions; read these first", SettingsError, ".yaml", ".yml")
-    with billed(settings) as bill, one_step(terminal.console(stderr=True), "drafting questions"):
-        drafted = drafting.draft(Account.of(bill.run, "", settings.llm))
+    account, doing = f"questions-{uuid4()}", "drafting questions"
+    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+        drafted = drafting.draft(Account.of(account, "", settings.llm))
     made = len(drafted.questions)
     if made:
         rows = [one.model_dump(exclude_defaults=True) for one in drafted.questions]
@@ -206,7 +212,7 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, settings: Se
         write_new(file, lambda opened: opened.write(said), SettingsError)
     if as_json:
         counts = {"passages": drafting.passages, "questions": made, "unfit": drafted.unfit, "failed": drafted.failed}
-        terminal.print_json({"file": str(file) if made else None, "cost_usd": bill.cost_usd} | counts)
+        terminal.print_json({"file": str(file) if made else None, "cost_usd": spent_by(settings, account)} | counts)
         return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
         console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow")
@@ -217,5 +223,5 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, settings: Se
         if made
         else f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; {others}"
     )
-    print_cost(console, bill.cost_usd)
+    print_cost(console, spent_by(settings, account))
     return int(bool(drafted.failed) or not made)

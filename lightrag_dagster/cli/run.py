@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import chain
 from uuid import uuid4
 
@@ -77,7 +77,7 @@ def telling_failure(
     except BaseException as error:  # libraries report a signal in ways of their own
         spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
         with suppress(LightRAGError):  # which is the error, or hides it
-            spent.cost_usd = Ledger(home.ledger).spent(account)
+            spent.cost_usd = spent_by(settings, account)
         if as_json:
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
@@ -91,21 +91,9 @@ def telling_failure(
         models.removeHandler(said)
 
 
-@dataclass
-class Bill:
-    """The account of a command, and when it has ended what it spent. US dollars."""
-
-    run: str
-    cost_usd: float = 0.0
-
-
-@contextmanager
-def billed(settings: Settings) -> Iterator[Bill]:
-    """Give the block an account of its own; an error that ends it prints what was spent."""
-    bill = Bill(str(uuid4()))
-    with telling_failure(settings, bill.run, as_json=False):
-        yield bill
-    bill.cost_usd = Ledger(Home.of(settings).ledger).spent(bill.run)
+def spent_by(settings: Settings, account: str) -> float:
+    """Return what an account has spent. US dollars; raises StoreError."""
+    return Ledger(Home.of(settings).ledger).spent(account)
 
 
 def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:

@@ -9,14 +9,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import LLMSettings
-from lightrag_dagster.settings.sections import Limit
 from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mistake
 from lightrag_dagster.spending.account import Account
@@ -30,8 +28,8 @@ class Caller(BaseModel, extra="forbid", frozen=True):
 
     name: str = Field(pattern=r"^[\w.-]{1,64}$")
     scope: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,63}$")
-    requests_a_minute: Annotated[int | None, Limit] = Field(default=None, ge=1)
-    dollars_a_day: Annotated[float | None, Limit] = Field(default=None, ge=0)
+    requests_a_minute: int | None = Field(default=None, ge=1)
+    dollars_a_day: float | None = Field(default=None, ge=0)
 
     def account(self, settings: LLMSettings) -> Account | None:
         """Return the account of a caller with a limit of dollars, named by the token and the day in UTC.
@@ -50,8 +48,9 @@ class _TokenEntry(Caller, frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _says_what_it_means(cls, given: object) -> object:
-        if isinstance(given, dict) and "scope" in given and given["scope"] is None:
-            raise ValueError("scope has no value; name one, or leave it out for everything")
+        nulls = [name for name, value in given.items() if value is None] if isinstance(given, dict) else []
+        for name in Caller.model_fields.keys() & nulls:
+            raise ValueError(f"{name} has no value; give one, or leave it out to set no bound")
         if isinstance(given, dict) and str(given.get("sha256")).lower() == sha256(b"").hexdigest():
             raise ValueError("sha256 is the hash of an empty token; make one that is long and random")
         return given
@@ -83,8 +82,7 @@ class Tokens:
         for field in ("name", "sha256"):
             if len({getattr(one, field).lower() for one in entries}) < len(entries):
                 raise SettingsError(f"{place}: two tokens have the same {field}; give each its own")
-        given = ((one.sha256, one.model_dump(exclude={"sha256"}, exclude_unset=True)) for one in entries)
-        self.callers = {bytes.fromhex(token): Caller(**values) for token, values in given}
+        self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"})) for one in entries}
 
     def caller(self, token: str) -> Caller | None:
         """Return the owner of a token; every hash is compared, each in the same time."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, NonNegativeFloat, PrivateAttr, model_validator
 
 from lightrag_dagster.core.roles import Role
-from lightrag_dagster.settings.sections import Limit, Section
+from lightrag_dagster.settings.sections import Section
 
 MOST_OUTPUT_TOKENS = 32_768
 """The highest limit of a repeated request after an answer that was cut off."""
@@ -112,13 +112,13 @@ class LLMSettings(EndpointSettings):
         default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."
     )
     extra_body: FurtherParameters = Field(default={}, description="Further parameters; none that costs go by.")
-    max_cost_usd: Annotated[float | None, Limit] = Field(
+    max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
-    max_cost_per_day_usd: Annotated[float | None, Limit] = Field(
+    max_cost_per_day_usd: float | None = Field(
         default=None, ge=0, description="Limit of what all runs together may spend in a day, UTC. US dollars."
     )
-    max_cost_per_source_month_usd: Annotated[float | None, Limit] = Field(
+    max_cost_per_source_month_usd: float | None = Field(
         default=None,
         ge=0,
         description="Limit of what all runs together may spend on one source in a calendar month, UTC. US dollars.",

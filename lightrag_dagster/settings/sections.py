@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_validator,
@@ -30,16 +31,6 @@ OptionalPath = Annotated[Path | None, _UNSET_IF_EMPTY]
 
 GivenPath = Annotated[Path, _UNSET_IF_EMPTY]
 """A path that is refused if it is empty."""
-
-
-def _not_null(limit: object) -> object:
-    if limit is None:
-        raise ValueError("it has no value, which would be no limit; give one, or leave it out")
-    return limit
-
-
-Limit = BeforeValidator(_not_null)
-"""Refuses a limit that is named without a value, which would be none."""
 
 
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
@@ -65,7 +56,9 @@ class Section(BaseModel):
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler) -> object:
+    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        if given is None and str(info.field_name).startswith("max_cost_"):
+            raise ValueError("it has no value, which would be no limit; give one, or leave it out")
         found = check(given)
         if isinstance(given, Mapping) and isinstance(found, Mapping) and len(found) < len(given):
             twice = ", ".join(name for name in given if name not in found)
