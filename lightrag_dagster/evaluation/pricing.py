@@ -1,4 +1,4 @@
-"""What a run pays for the filed questions after its publication: estimated, since their contexts are not known yet."""
+"""The price of the filed questions that a run asks after its publication: an estimate, since contexts are unknown."""
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.evaluation.questions import read_question_file

@@ -19,7 +19,7 @@ BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 class Outdated:
     """Outdated rows of the knowledge base: how many summaries another recipe made, and whether the vectors are.
 
-    `failed` is the number of summaries that failed, whoever made the others.
+    `failed` is the number of summaries that failed.
     """
 
     summaries: int = 0
@@ -33,7 +33,7 @@ class Outdated:
 
     @property
     def made_again(self) -> list[str]:
-        """What a backfill makes again: all that is outdated, and summaries that failed."""
+        """The parts that a backfill makes again: those that are outdated, and summaries that failed."""
         return [*self.names, *["failed summaries"][: self.failed]]
 
 
