@@ -158,6 +158,22 @@ def test_an_empty_home_or_folder_of_sources_is_refused(name: str) -> None:
     assert getattr(load_settings(**{name: "."}), name) == Path()
 
 
+@pytest.mark.parametrize("name", ["max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_month_usd"])
+def test_a_limit_of_money_without_a_value_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be no limit; a template of a `defs.yaml` gives null for a variable that is not set."""
+    write(f"llm:\n  {name}:\n")
+    with pytest.raises(SettingsError, match=rf"^setting llm\.{name}: it has no value, .*lightrag\.yaml, line 2"):
+        load_settings()
+    write("llm: {model: some}\n")
+    settings = load_settings()
+    assert getattr(settings.changed(llm={"model": "other"}).llm, name) is None, "left out is none"
+    with pytest.raises(SettingsError, match=rf"^setting llm\.{name}: it has no value"):
+        settings.changed(llm={name: None})
+    monkeypatch.setenv(f"LIGHTRAG_LLM__{name.upper()}", "")
+    with pytest.raises(SettingsError, match=rf"LIGHTRAG_LLM__{name.upper()} has no value"):
+        load_settings()
+
+
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_CONCURRENCY", "lots")
     with pytest.raises(SettingsError, match=r"setting llm\.max_concurrency: .*LIGHTRAG_"):

@@ -151,7 +151,7 @@ def backfill(
     raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
 
-def _overrides(*, accept_deletes: bool | list[str], max_cost: float | None) -> dict[str, dict[str, object]]:
+def _overrides(*, accept_deletes: bool | list[str] = False, max_cost: float | None) -> dict[str, dict[str, object]]:
     """Return the settings of one command, by section."""
     overrides: dict[str, dict[str, object]] = {}
     if accept_deletes:
@@ -218,17 +218,19 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
+    max_cost: options.MaxCost = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     from lightrag_dagster.cli.evaluate import evaluate as measure
     from lightrag_dagster.cli.evaluate import make_questions
 
+    overrides = _overrides(max_cost=max_cost)
     if make:
-        raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
+        raise typer.Exit(make_questions(console(), make, questions, overrides, price=price, as_json=as_json))
     if price:
         raise typer.BadParameter("is for --make-questions", param_hint="--price")
-    raise typer.Exit(measure(console(), questions, as_json=as_json))
+    raise typer.Exit(measure(console(), questions, overrides, as_json=as_json))
 
 
 for command in analysts.COMMANDS:

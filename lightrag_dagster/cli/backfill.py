@@ -14,8 +14,10 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.inputs import outdated
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.pipeline.situation import Situation
@@ -44,20 +46,21 @@ def run_backfill(
     situation = Situation.looking(settings)
     chosen, absent = situation.chosen(names) if names else ([], [])
     names = [*(one.name for one in chosen), *absent]
-    states = pending(situation)
+    states, parts = pending(situation), outdated(situation).made_again
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
-    if not names and not sources and not states.outdated:
+    if not names and not sources and not parts:
         return max(_tell_nothing_outdated(told, states), _not_started(settings, None, as_json))
     if knowledge_base and not everything and not names:
         sources = []
-    whole = (bool(states.outdated) and not names) or knowledge_base
+    whole = (bool(parts) and not names) or knowledge_base
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
+    plan_questions(plan, settings)
     plan.gate = gate_line(settings, plan)
     print_plan(told, plan)
     if not (names or everything or knowledge_base):
-        outdated = some_of(sources + states.outdated)
-        told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
+        these = some_of(sources + parts)
+        told.print(f"Nothing was started. These are outdated: {these}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
     with telling_failure(settings, account, as_json, about) as said:

@@ -12,8 +12,10 @@ from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli import terminal
+from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.rows import require_new, write_new
+from lightrag_dagster.cli.run import print_cost, spent_by, telling_failure
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.evaluation import report
@@ -45,21 +47,24 @@ _MOST_DOCUMENTS = 5_000
 """Documents that the questions are about; a copy of 5,000 is built in less than two minutes by the offline rules."""
 
 
-def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
+def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, as_json: bool) -> int:
     """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
+
+    `overrides` are settings for this evaluation alone, by section.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.
         NoSnapshotError: nothing is published yet.
     """
-    settings = load_settings(**({} if questions is None else {"questions": questions}))
+    settings = load_settings(**overrides, **({} if questions is None else {"questions": questions}))
     gold = with_gold(read_question_file(settings.questions))
     if not gold:
         raise SettingsError(
             "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
         )
-    with display(terminal.console(stderr=True)) as progress:
-        snapshot_id = evaluate_modes(settings, progress)
+    account = str(uuid4())
+    with telling_failure(settings, account, as_json=False), display(terminal.console(stderr=True)) as progress:
+        snapshot_id = evaluate_modes(settings, progress, account)
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
     measured = tables.read("evaluated_questions", ALL_SOURCES)
@@ -73,7 +78,9 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
         found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
-        terminal.print_json({"snapshot_id": snapshot_id, "unjudged": unjudged} | found)
+        terminal.print_json(
+            {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)} | found
+        )
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
@@ -85,6 +92,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
             )
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
+        print_cost(console, spent_by(settings, account))
     return 1 if dropped else 0
 
 
@@ -122,23 +130,24 @@ def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
     return {"modes": summary.to_pylist(), "beside": beside, "carriers": by}
 
 
-def make_questions(console: Console, count: int, file: Path | None, *, price: bool, as_json: bool) -> int:
+def make_questions(
+    console: Console, count: int, file: Path | None, overrides: Overrides, *, price: bool, as_json: bool
+) -> int:
     """Have a model draft questions into a new file, or, without a model, measure the modes by sentences taken out.
 
-    Return 1 if a passage got no usable answer or no question was drafted, else 0.
+    Return 1 if a passage got no usable answer or no question was drafted, else 0. `overrides` are as in `evaluate`.
 
     Raises:
         SettingsError: a file is missing, is there already, or is of no use without a model.
         ProviderAccessError: a model cannot be used, or the budget is spent; the answers so far are stored.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
-    settings = load_settings()
+    settings = load_settings(**overrides)
     if settings.llm.of("draft").provider != "offline":
         drafting = Drafting(settings, take_sample(Situation.looking(settings), _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
-        account = Account.of(f"questions-{uuid4()}", "", settings.llm)
-        return _draft(console, drafting, file, account, as_json=as_json)
+        return _draft(console, drafting, file, settings, as_json=as_json)
     if price and as_json:
         terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
         return 0
@@ -156,14 +165,15 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
 
 def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> None:
     """Measure and print the modes by sentences taken out."""
-    with one_step(terminal.console(stderr=True), "building a copy without the sentences"):
-        found = measure_taken_out(settings, count, _MOST_DOCUMENTS)
+    account, doing = str(uuid4()), "building a copy without the sentences"
+    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+        found = measure_taken_out(settings, count, _MOST_DOCUMENTS, account)
     if not found.questions:
         raise StoreError("no chunk has a sentence of six words and 100 characters beside it; write questions yourself")
     summary, judged = summarise(found.rows), judge_default(found.rows, settings.query.mode)
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
-        all_of = {"best": judged.best, "all_chunks": found.all_chunks}
+        all_of = {"best": judged.best, "all_chunks": found.all_chunks, "cost_usd": spent_by(settings, account)}
         terminal.print_json(counts | _facts(summary, found.rows) | all_of)
         return
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
@@ -173,6 +183,7 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
         "of the words of a sentence, and should find the chunk that it stood in."
     )
     _print_verdict(console, found.rows, judged)
+    print_cost(console, spent_by(settings, account))
 
 
 def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
@@ -187,12 +198,13 @@ def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
     return 0
 
 
-def _draft(console: Console, drafting: Drafting, file: Path | None, account: Account, *, as_json: bool) -> int:
+def _draft(console: Console, drafting: Drafting, file: Path | None, settings: Settings, *, as_json: bool) -> int:
     if file is None:
         raise SettingsError("drafted questions are for you to read first; name a new file with --questions")
     require_new(file, "perhaps with questions; read these first", SettingsError, ".yaml", ".yml")
-    with one_step(terminal.console(stderr=True), "drafting questions"):
-        drafted = drafting.draft(account)
+    account, doing = f"questions-{uuid4()}", "drafting questions"
+    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+        drafted = drafting.draft(Account.of(account, "", settings.llm))
     made = len(drafted.questions)
     if made:
         rows = [one.model_dump(exclude_defaults=True) for one in drafted.questions]
@@ -200,16 +212,16 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
         write_new(file, lambda opened: opened.write(said), SettingsError)
     if as_json:
         counts = {"passages": drafting.passages, "questions": made, "unfit": drafted.unfit, "failed": drafted.failed}
-        terminal.print_json({"file": str(file) if made else None} | counts)
+        terminal.print_json({"file": str(file) if made else None, "cost_usd": spent_by(settings, account)} | counts)
         return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
         console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow")
     others = f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
-    if not made:
-        console.print(f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; {others}")
-        return 1
     console.print(
         f"Questions in {file}: {made:,} of {drafting.passages:,} passages; {others} Strike out what no person would "
         f"ask, then run `lightrag-dagster evaluate --questions {file}`."
+        if made
+        else f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; {others}"
     )
-    return int(bool(drafted.failed))
+    print_cost(console, spent_by(settings, account))
+    return int(bool(drafted.failed) or not made)

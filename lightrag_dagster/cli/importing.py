@@ -14,6 +14,7 @@ from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.files.atomic import disk_errors, write_text
@@ -124,6 +125,7 @@ def _import(
         made = imports.import_base(
             todays[0], options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
         )
+        plan_questions(made.plan, todays[0])
     if options.names:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))

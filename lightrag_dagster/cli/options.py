@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,6 +27,9 @@ AcceptDeletes = Annotated[
     typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
 ]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
+Overrides = Mapping[str, Mapping[str, object]]
+"""Settings of one command, by section."""
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

@@ -12,6 +12,7 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import outdated
@@ -41,6 +42,7 @@ def _show(
     knowledge_base = backfill and not names
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base, display=shown)
+    plan_questions(plan, settings)
     plan.warnings[:0] = [f"the run takes over this home: {one}" for one in lost]
     plan.gate = gate_line(settings, plan) if backfill else None
     if as_json:

@@ -77,18 +77,23 @@ def telling_failure(
     except BaseException as error:  # libraries report a signal in ways of their own
         spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
         with suppress(LightRAGError):  # which is the error, or hides it
-            spent.cost_usd = Ledger(home.ledger).spent(account)
+            spent.cost_usd = spent_by(settings, account)
         if as_json:
             with suppress(LightRAGError):
                 spent.manifest = published_snapshot(home)
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, why) | dict(about or {}))
         elif isinstance(error, LightRAGError):  # a signal ends it with one line
-            _print_cost(terminal(stderr=True), spent)
+            print_cost(terminal(stderr=True), spent.cost_usd)
             print_warnings(terminal(stderr=True), spent.warnings)
         raise
     finally:
         models.removeHandler(said)
+
+
+def spent_by(settings: Settings, account: str) -> float:
+    """Return what an account has spent. US dollars; raises StoreError."""
+    return Ledger(Home.of(settings).ledger).spent(account)
 
 
 def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:
@@ -162,16 +167,17 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
             f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + outcome.outdated_parts)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
-    _print_cost(console, outcome)
+    print_cost(console, outcome.cost_usd)
     unpublished = {*outcome.unpublished, *outcome.failed}
     told = "\n".join(outcome.rejected.values())
     warnings = [line for line in outcome.warnings if line not in told]  # a withheld pass is a warning of `status`
     print_losses(console, outcome.losses, warnings, outcome.unreleased, unpublished)
 
 
-def _print_cost(console: Console, outcome: Outcome) -> None:
-    if outcome.cost_usd:
-        console.print(f"It cost ${outcome.cost_usd:.4f}.")
+def print_cost(console: Console, cost_usd: float) -> None:
+    """Say what was spent, if it was something. US dollars."""
+    if cost_usd:
+        console.print(f"It cost ${cost_usd:.4f}.")
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.retrieving import reranks
 from lightrag_dagster.query.answer_text import without_references
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.steps.context import render
@@ -53,7 +54,7 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) 
     def judged(one: FiledQuestion) -> dict[str, Any]:
         row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
-            prepared = knowledge.prepare(one.question, response_type=RESPONSE_TYPE)
+            prepared = knowledge.prepare(one.question, response_type=RESPONSE_TYPE, rerank=reranks(knowledge.settings))
             if prepared.request is None:
                 return row
             answer = without_references(knowledge.complete(prepared.request))

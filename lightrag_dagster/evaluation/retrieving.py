@@ -15,9 +15,9 @@ from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES, ModeName
-from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.query.types import Keywords, Retrieval
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.duckdb import quoted
 
 ASKED = pa.schema(
@@ -35,7 +35,7 @@ class Retrieved(NamedTuple):
 def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> Retrieved:
     """Ask all questions one after the other, so that none is timed while another is asked.
 
-    A language model does not rerank what is found: every mode would pay for each question.
+    No endpoint reranks what is found: every mode would pay for each question.
 
     Args:
         knowledge: the snapshot.
@@ -48,16 +48,16 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     """
     count = load_tokenizer(knowledge.settings.chunking.encoding).count
     keywords = _keywords(knowledge, questions, modes)
-    by_chat = knowledge.settings.rerank.provider == "chat"
+    rerank = reranks(knowledge.settings)
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
     for mode in cast(Sequence[ModeName], modes):  # each is checked where it is asked
         # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
-            knowledge.retrieve(one.question, **_options(mode, known, by_chat=by_chat))
+            knowledge.retrieve(one.question, mode=mode, keywords=known, rerank=rerank)
         for one, known in zip(questions, keywords, strict=True):
             started = time.perf_counter()
-            found = knowledge.retrieve(one.question, **_options(mode, known, by_chat=by_chat))
+            found = knowledge.retrieve(one.question, mode=mode, keywords=known, rerank=rerank)
             milliseconds = (time.perf_counter() - started) * 1000
             asked.append((mode, one.question, 0 if found.empty else count(render(found)), milliseconds))
             hits += [(mode, one.question, rank, item) for rank, item in _items(found)]
@@ -65,9 +65,9 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     return Retrieved(_table(asked, ASKED), _table(hits, HITS))
 
 
-def _options(mode: ModeName, keywords: Keywords | None, *, by_chat: bool) -> QueryOptions:
-    options: QueryOptions = {"mode": mode, "keywords": keywords}
-    return {**options, "rerank": False} if by_chat else options
+def reranks(settings: Settings) -> bool:
+    """Say whether an evaluation reranks: by a model in this process alone, since nothing bounds another's bill."""
+    return settings.query.rerank and settings.rerank.provider == "local"
 
 
 def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:

@@ -22,7 +22,6 @@ from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.offline import sentences
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import Settings
 
@@ -84,10 +83,11 @@ class Measurement(NamedTuple):
     all_chunks: int
 
 
-def measure_taken_out(settings: Settings, count: int, documents: int) -> Measurement:
+def measure_taken_out(settings: Settings, count: int, documents: int, run: str) -> Measurement:
     """Measure the modes by sentences taken out of a copy of up to `documents` documents of a home.
 
-    The copy is built in a temporary home by the stores of the home: only what changed is extracted and embedded.
+    The copy is built in a temporary home by the stores of the home: only what changed is extracted and embedded. The
+    calls are those of a `run`.
 
     Raises:
         StoreError: nothing was ingested yet, or a table is damaged.
@@ -96,11 +96,11 @@ def measure_taken_out(settings: Settings, count: int, documents: int) -> Measure
     sample = take_sample(Situation.looking(settings), documents)
     taken = take_out(sample, count, load_tokenizer(settings.chunking.encoding))
     with temporary_folder("lightrag-questions-") as folder:
-        copy = TemporaryHome(settings, folder)
+        copy = TemporaryHome(settings, folder, run)
         for source, rows in sample.tables.items():
             copy.ingest(source, rows["raw_documents"], taken.chunks[source])
         copy.publish()
-        with KnowledgeBase.open(settings=copy.settings) as knowledge:
+        with copy.open() as knowledge:
             rows = evaluate(knowledge, taken.questions)
     return Measurement(taken.questions, rows, sample.count("raw_documents"), sample.count("chunks"), sample.all_chunks)
 

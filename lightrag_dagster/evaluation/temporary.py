@@ -19,6 +19,8 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import publish_merged
 from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
@@ -41,7 +43,7 @@ class TemporaryHome:
             extraction={"max_rejected_share": 1.0},
         )
         self.tables = SourceTables(Home.of(self.settings))
-        self._home = Home.of(settings)
+        self._settings, self._home = settings, Home.of(settings)
         self._recipes = Recipes.of(self.settings)
         copy_decisions(self._home, self.tables.home)
         self._account = Account.of(run or f"try-{uuid4()}", "", settings.llm)
@@ -97,6 +99,10 @@ class TemporaryHome:
         """Merge, embed and publish what was ingested or accepted; return the calls. Raises as `ingest`."""
         # No Cypher is needed.
         return publish_merged(self._recipes, self._account, backfill=False, database=False, stores=self._home)[1]
+
+    def open(self) -> KnowledgeBase:
+        """Open what was published, for questions by the stores and on the budget of the home it stands in for."""
+        return KnowledgeBase(open_snapshot(self.tables.home, None), self._settings, self._account)
 
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         versions: dict[str, str] = {}

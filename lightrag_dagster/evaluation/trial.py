@@ -108,7 +108,7 @@ def try_recipe(
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
     newest = situation.newest
     with temporary_folder("lightrag-try-") as folder:
-        as_it_is = settings.changed(llm={"max_cost_usd": tried.llm.max_cost_usd})
+        as_it_is = settings.changed(llm=tried.llm.model_dump(include={"max_cost_usd"}, exclude_none=True))
         if newest:
             stored = newest.inputs
             embedding = settings_of(stored.embedder, settings.embedding)
@@ -141,7 +141,7 @@ def _built(made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestio
     """Publish what was ingested, and ask the questions."""
     usage, passes = usage + made.publish(), _passes(made, sample)
     cost_usd = sum(_cost_usd(_answers(made.rows(source))) for source in sample.tables)
-    with KnowledgeBase.open(settings=made.settings) as knowledge:
+    with made.open() as knowledge:
         entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
         ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
         return Built(

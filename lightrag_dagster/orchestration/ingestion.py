@@ -49,6 +49,11 @@ _INPUT_EVENT = "dagster/input_event_pointer"
 _NOTHING_KNOWN = "INITIAL", "NULL"
 
 
+def _ends_all(error: LightRAGError) -> bool:
+    """Say whether an error would meet every source; a budget of a month is that of one."""
+    return isinstance(error, ProviderAccessError) and getattr(error, "of", "") != "month"
+
+
 class _SourceEvents:
     """The events of a source's tables, made after each other, as the run of its partition alone would leave them.
 
@@ -162,9 +167,9 @@ class Ingestion:
         try:
             with ingesting(self._lightrag.home, source.name):
                 self._make(context, source)
-        except ProviderAccessError:
-            raise
         except LightRAGError as error:
+            if _ends_all(error):
+                raise
             self._fail(context, source.name, error)
 
     def _make(self, context: dg.OpExecutionContext, source: Source) -> None:
@@ -221,8 +226,8 @@ class Ingestion:
         try:
             yield
         except ProviderAccessError as error:
-            self._refused = str(error)
-            raise ProviderError(self._refused) from error
+            self._refused = str(error) if _ends_all(error) else ""
+            raise ProviderError(str(error)) from error
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together."""

@@ -197,8 +197,8 @@ def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:
     return found
 
 
-def evaluate_modes(settings: Settings, display: Display) -> str:
-    """Evaluate the published snapshot, even if it was evaluated before; return its id.
+def evaluate_modes(settings: Settings, display: Display, account: str) -> str:
+    """Evaluate the published snapshot on an account, even if it was evaluated before; return its id.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -208,7 +208,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
 
     situation = Situation.looking(settings)
     manifest = situation.require_published()
-    with building(situation.home), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
+    with building(situation.home), open_jobs(settings, display, "evaluate", account, partitions=False) as jobs:
         jobs.execute("evaluate", assets=["retrieval_evaluation"])
     return manifest.snapshot_id
 

@@ -17,15 +17,24 @@ BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 
 @dataclass(frozen=True)
 class Outdated:
-    """Outdated rows of the knowledge base: how many summaries another recipe made, and whether the vectors are."""
+    """Outdated rows of the knowledge base: how many summaries another recipe made, and whether the vectors are.
+
+    `failed` is the number of summaries that failed.
+    """
 
     summaries: int = 0
     vectors: bool = False
+    failed: int = 0
 
     @property
     def names(self) -> list[str]:
         """Those of `summaries` and `vectors` that are outdated."""
         return [name for name in ("summaries", "vectors") if getattr(self, name)]
+
+    @property
+    def made_again(self) -> list[str]:
+        """The parts that a backfill makes again: those that are outdated, and summaries that failed."""
+        return [*self.names, *["failed summaries"][: self.failed]]
 
 
 def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationInputs:
@@ -91,9 +100,9 @@ def outdated(situation: Situation) -> Outdated:
     newest, recipes = situation.newest, situation.recipes
     if newest is None:
         return Outdated()
-    summaries = outdated_summaries(Generation(situation.home, newest.snapshot_id), recipes)
-    kept = _embedder_kept(situation)
-    return Outdated(summaries, kept is not None and kept.identity != recipes.embedder)
+    generation, kept = Generation(situation.home, newest.snapshot_id), _embedder_kept(situation)
+    vectors = kept is not None and kept.identity != recipes.embedder
+    return Outdated(outdated_summaries(generation, recipes), vectors, generation.record().failed_summaries)
 
 
 def summaries_to_make(generation: Generation, recipes: Recipes) -> bool:

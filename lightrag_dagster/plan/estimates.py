@@ -181,13 +181,13 @@ def own_ratios(
         calls,
         inputs,
         outputs,
-        _near(summaries.cost_usd / cost if summaries and cost else 0.0),
-        _near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
-        _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
-        _near(read / max(1, extracted.input_tokens), 1.0),
-        _near(written / max(1, extracted.input_tokens), 1.0),
+        near(summaries.cost_usd / cost if summaries and cost else 0.0),
+        near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
+        near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
+        near(read / max(1, extracted.input_tokens), 1.0),
+        near(written / max(1, extracted.input_tokens), 1.0),
         Estimate.exactly(1),
-        _near(summary),
+        near(summary),
     )
 
 
@@ -219,6 +219,6 @@ def _around(value: float, distance: float) -> Estimate:
     return Estimate(value, max(0.0, value - distance), value + distance)
 
 
-def _near(value: float, most: float = inf) -> Estimate:
+def near(value: float, most: float = inf) -> Estimate:
     """Return a ratio of totals, of which no rows are known, with a wide range."""
     return Estimate(value, value * 0.7, min(most, value * 1.4))

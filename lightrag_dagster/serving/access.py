@@ -48,8 +48,9 @@ class _TokenEntry(Caller, frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _says_what_it_means(cls, given: object) -> object:
-        if isinstance(given, dict) and "scope" in given and given["scope"] is None:
-            raise ValueError("scope has no value; name one, or leave it out for everything")
+        nulls = [name for name, value in given.items() if value is None] if isinstance(given, dict) else []
+        for name in Caller.model_fields.keys() & nulls:
+            raise ValueError(f"{name} has no value; give one, or leave it out to set no bound")
         if isinstance(given, dict) and str(given.get("sha256")).lower() == sha256(b"").hexdigest():
             raise ValueError("sha256 is the hash of an empty token; make one that is long and random")
         return given

@@ -80,7 +80,9 @@ def check_variables(settings: type[BaseModel]) -> None:
     known = {name.rpartition("__")[2]: name for name in reversed(names)} | {name: name for name in names}
     for variable in os.environ:
         name = variable.lower().removeprefix(PREFIX.lower())
-        section, inside, _ = name.partition("__")
+        section, inside, setting = name.partition("__")
+        if setting.startswith("max_cost_") and not os.environ[variable]:
+            raise SettingsError(f"{variable} has no value, which would be no limit; give one, or unset it")
         if name == variable.lower() or section in sections or name in (*settings.model_fields, *_OTHERS):
             continue
         if inside:

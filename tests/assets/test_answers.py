@@ -22,7 +22,7 @@ def answer(body: dict[str, Any]) -> str:
     return f"{len(text)} characters say so." if "# Context" in text else offline_answer(body)
 
 
-def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = None) -> Settings:
+def settings_of(folder: Path, server: Loopback, **limits: float) -> Settings:
     server.chat = answer
     questions = folder / "questions.yaml"
     questions.write_text(yaml.safe_dump([{"question": "Who maintains the gauge at Halden Weir?", "mode": "naive"}]))
@@ -30,7 +30,7 @@ def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = Non
         home=folder / "home",
         sources=folder / "sources",
         questions=questions,
-        llm={"provider": "openai", "model": "gpt-4o-mini", "max_cost_usd": max_cost_usd, "max_retries": 0},
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0, **limits},
         embedding={"dimensions": 256},
     )
 

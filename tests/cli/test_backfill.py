@@ -6,9 +6,9 @@ import pytest
 
 from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
-from tests.loopback import Loopback
-from tests.models.models import offline_answer
-from tests.support import FLOOD, build
+from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer, role_of
+from tests.support import FLOOD, OFFICE, build
 
 
 @pytest.mark.long
@@ -107,3 +107,30 @@ def test_all_is_not_said_beside_a_source(capfd: pytest.CaptureFixture[str], monk
     code, _, errors = command(capfd, monkeypatch, "backfill", "--all", "--source", "notes")
     assert code == 2
     assert "Invalid value for --all: it means every source; leave it out, or --source" in errors
+
+
+@pytest.mark.long
+def test_failed_summaries_are_made_again(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, loopback: Loopback
+) -> None:
+    """It said that everything was made with the current prompts, as the warning sent people to it."""
+    (notes / "flood.txt").write_text(FLOOD)
+    (notes / "office.txt").write_text(OFFICE)
+    loopback.chat = offline_answer
+    loopback.fault = lambda one: Reply.error(400) if role_of(one.body) == "summarise" else None
+    limits = (("EXTRACTION__GLEANING", "0"), ("MERGING__SUMMARY_MIN_DESCRIPTIONS", "2"), ("LLM__MAX_RETRIES", "0"))
+    for name, value in (("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-4o-mini"), *limits):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    warning = "`lightrag-dagster backfill --knowledge-base` asks for them again"
+    build(load_settings(), graph=True)
+    loopback.fault = lambda one: None
+    assert warning in " ".join(command(capfd, monkeypatch, "status")[1].split())
+    for words, expected in (
+        (["plan", "--backfill"], "summaries │"),
+        (["backfill"], "These are outdated: failed summaries; add --all, --source or --knowledge-base."),
+        (["backfill", "--knowledge-base"], "Published gen-"),
+        (["backfill"], "Everything was made with the current prompts, models and settings."),
+    ):
+        code, output, _ = command(capfd, monkeypatch, *words)
+        assert (code, expected in " ".join(output.split())) == (0, True), output
+    assert warning not in " ".join(command(capfd, monkeypatch, "status")[1].split())

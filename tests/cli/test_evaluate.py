@@ -151,8 +151,11 @@ def test_a_model_drafts_questions_into_a_new_file(
     assert (code, "Passages: 3; with a stored draft: 0." in output, loopback.requests) == (0, True, [])
     code, _, error = command(capfd, monkeypatch, *make)
     assert (code, "name a new file with --questions" in error) == (2, True)
+    code, _, error = command(capfd, monkeypatch, *make, "--questions", str(file), "--max-cost", "0")
+    assert (code, "the budget of $0 is used up" in error, loopback.requests) == (2, True, [])
     code, output, _ = command(capfd, monkeypatch, *make, "--questions", str(file))
     assert (code, len(loopback.requests)) == (0, 3)
+    assert output.splitlines()[-1].startswith("It cost $0.0")
     assert "1 of 3 passages; 0 answer no question" in output
     [question] = yaml.safe_load(file.read_text())
     assert len(question["documents"]) == 3, "all three should be found"
@@ -167,3 +170,25 @@ def test_a_model_drafts_questions_into_a_new_file(
     code, output, _ = command(capfd, monkeypatch, *make, "--questions", str(tmp_path / "none.yaml"))
     assert (code, "none.yaml was not written" in " ".join(output.split())) == (1, True)
     assert not (tmp_path / "none.yaml").exists()
+
+
+@pytest.mark.long
+def test_an_evaluation_says_its_cost_and_keeps_to_a_budget(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, loopback: Loopback
+) -> None:
+    publish_sources(load_settings(), {"notes": FACTS})
+    for name, value in (("PROVIDER", "openai"), ("MODEL", "gpt-4o"), ("MAX_RETRIES", "0")):
+        monkeypatch.setenv(f"LIGHTRAG_LLM__{name}", value)
+    loopback.chat = lambda body: '{"faithfulness": 5, "relevance": 5}'
+    measure = ("evaluate", "--questions", str(questions))
+
+    code, _, error = command(capfd, monkeypatch, *measure, "--max-cost", "0")
+    assert (code, loopback.requests) == (2, [])
+    assert "the budget of $0 is used up" in error
+    code, _, error = command(capfd, monkeypatch, *measure, "--json", "--max-cost", "0.09")
+    assert (code, "the budget of $0.09 is used up" in error) == (2, True)
+    assert "It cost $0.0" in error, "what was spent until then"
+    code, output, _ = command(capfd, monkeypatch, *measure)
+    assert (code, re.fullmatch(r"It cost \$\d\.\d{4}\.", output.splitlines()[-1]) is None) == (0, False)
+    code, output, _ = command(capfd, monkeypatch, *measure, "--json")
+    assert (code, json.loads(output)["cost_usd"]) == (0, 0.0), "all answers are stored"

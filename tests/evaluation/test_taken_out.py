@@ -98,7 +98,7 @@ def test_the_modes_are_measured_on_a_copy(tmp_path: Path) -> None:
     texts = {f"{name}.md": f"{GAUGE.replace('Dunsrow', name)} {name}: {REST}" for name in ("Alder", "Birch", "Cedar")}
     publish_sources(settings, {"notes": texts})
     before = sorted(settings.home.rglob("*.parquet"))
-    found = measure_taken_out(settings, 9, 100)
+    found = measure_taken_out(settings, 9, 100, "questions")
     assert (found.documents, found.chunks, found.all_chunks, len(found.questions)) == (3, 3, 3, 3)
     assert {"bm25", "naive", "fusion", "mix"} < set(found.rows["mode"].to_pylist())
     assert sum(found.rows["recall"].to_pylist()) >= 2, "questions with the name of their document find it"

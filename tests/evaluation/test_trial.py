@@ -141,6 +141,15 @@ def test_a_trial_keeps_to_the_budget(paid: Settings, loopback: Loopback) -> None
     assert len(loopback.requests) == asked
 
 
+@pytest.mark.long
+def test_the_questions_of_a_trial_are_on_its_budget(paid: Settings) -> None:
+    """They were in no ledger, so that no limit held for the steps that ask a model."""
+    hopping = paid.changed(query={"hops": 1})
+    try_recipe(hopping, hopping, 3, QUESTIONS, "try")
+    assert Ledger(Home(paid.home).ledger).by_purpose()["hops"].calls > 0
+    assert Ledger(Home(paid.home).ledger).spent("try") > 0
+
+
 def test_without_documents_there_is_nothing_to_try(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})

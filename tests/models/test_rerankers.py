@@ -1,5 +1,6 @@
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from starlette.routing import Route
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.evaluation.evaluation import evaluate
+from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.models import rerankers
 from lightrag_dagster.models.rerankers import open_reranker
 from lightrag_dagster.settings import RerankSettings, load_settings
@@ -191,6 +194,23 @@ def test_a_failing_reranker_changes_nothing(knowledge: KnowledgeBase, endpoint: 
     found = knowledge.retrieve("What opened in Bergen?", mode="naive")
     assert found == knowledge.retrieve("What opened in Bergen?", mode="naive", rerank=False)
     assert any("error" in step.notes for step in found.steps)
+
+
+@pytest.mark.parametrize("provider", ["cohere", "jina", "http"])
+def test_an_evaluation_asks_no_endpoint_to_rerank(
+    published_home: Path, loopback: Loopback, endpoint: Endpoint, provider: str, tmp_path: Path
+) -> None:
+    """Eight modes of each question were billed at each new snapshot, and no budget counted them."""
+    loopback.chat = lambda body: "Marta Lindqvist"
+    home, llm = shutil.copytree(published_home, tmp_path / "home"), {"provider": "openai", "model": "gpt-4o-mini"}
+    question = FiledQuestion(question="Who leads the office in Bergen?", documents=["office/bergen/notes.txt"])
+    settings = load_settings(home=home, llm=llm, rerank=of(endpoint, provider), query={"mode": "naive"})
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        (row,) = evaluate(knowledge, [question], ["naive"]).to_pylist()
+        assert row["answer"] == "Marta Lindqvist"
+        assert endpoint.received == []
+        assert knowledge.retrieve(question.question).chunks
+    assert len(endpoint.received) == 1, "a question is reranked"
 
 
 def test_a_key_of_another_name_and_a_full_address(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,15 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster.assets.sensors import publish_accepted
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
 from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, model_settings, with_passes
@@ -64,6 +67,20 @@ def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
     assert (read.failed, read.rejected, lines(reading)) == ({}, {}, [])
     assert rows(reading) > 0
     assert published(reading).rows["entities"] >= without.rows["entities"]
+
+
+@pytest.mark.long
+def test_the_month_of_one_source_that_is_spent_in_a_pass_costs_no_pass_of_others(reading: Settings) -> None:
+    run(reading.changed(readings=None))
+    ledger = Ledger(Home(reading.home).ledger)
+    ledger.add(Account("before", "flood").entry("extract", "gpt-4o-mini", Usage(calls=1, cost_usd=1.0)))
+
+    outcome = run(reading.changed(llm={"max_cost_per_source_month_usd": 1.0}))
+
+    assert list(outcome.failed) == ["flood"]
+    assert "$1 a source and month is used up" in outcome.failed["flood"]
+    assert outcome.ingested == ["notes"]
+    assert rows(reading) > 0
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, ProviderAwayError, SettingsError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import bring_up_to_date
@@ -16,6 +17,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
@@ -220,6 +222,26 @@ def test_a_plain_run_collects_what_another_one_retried_by_batch(settings: Settin
     mended = run(asking)
     assert (mended.ingested, mended.waiting, mended.rejected) == (["notes"], [], {})
     assert mended.published is not None
+
+
+@pytest.mark.long
+def test_the_month_of_one_source_that_is_spent_stops_no_other(settings: Settings, loopback: Loopback) -> None:
+    """Each `run` until the end of the month ended there; sources before it were never published."""
+    loopback.chat = offline_answer
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "max_cost_per_source_month_usd": 1.0}
+    limited = settings.changed(llm=llm, extraction={"gleaning": 0})
+    for source in ("board", "handbook", "notes"):
+        write_source(limited, source, {"river.md": f"{RIVER} So says the {source}."})
+    spent = Usage(calls=1, cost_usd=1.0)
+    Ledger(Home(limited.home).ledger).add(Account("before", "handbook").entry("extract", "gpt-4o-mini", spent))
+
+    outcome = run(limited)
+
+    assert outcome.ingested == ["board", "notes"]
+    assert list(outcome.failed) == ["handbook"]
+    assert "raise llm.max_cost_per_source_month_usd, or run again next month" in outcome.failed["handbook"]
+    assert not outcome.passing
+    assert list(published(limited).inputs.sources) == ["board", "notes"]
 
 
 @pytest.mark.long

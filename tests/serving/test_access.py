@@ -51,6 +51,8 @@ def test_anything_else_has_none(token: str) -> None:
             "file, line 2: tokens.0.scopes does not exist; did you mean tokens.0.scope",
         ),
         (f"tokens:\n{ENTRY}, dollars_a_day: -1}}", "file, line 2: tokens.0.dollars_a_day: Input should"),
+        (f"tokens:\n{ENTRY}, dollars_a_day: }}", "file, line 2: tokens.0: dollars_a_day has no value"),
+        (f"tokens:\n{ENTRY}, requests_a_minute: }}", "file, line 2: tokens.0: requests_a_minute has no value"),
         (f"tokens:\n{ENTRY}}}\n{ENTRY}}}", "file: two tokens have the same name"),
         (f"tokens:\n{ENTRY}}}\n- {{name: b, sha256: {HASH.upper()}}}", "file: two tokens have the same sha256"),
     ],
