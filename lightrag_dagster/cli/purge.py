@@ -1,6 +1,6 @@
 """`purge`: permanent removal of documents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
@@ -8,7 +8,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
-from lightrag_dagster.purge.purge import purge, purging, unfinished
+from lightrag_dagster.purge.purge import passes_behind, purge, purging, unfinished
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
@@ -39,8 +39,8 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}")
         for name in [] if gone else unfinished(home):
             console.print(f"{verb}: the unfinished backfill of {name}, with its answers")
-        for name in [] if gone else _withheld(situation):
-            console.print(f"not reached: texts that later edits removed from {name}; its last version is not accepted")
+        for where in [] if gone else _withheld(situation):
+            console.print(f"not reached: texts that later edits removed from {where} is not accepted")
         if settings.curation:
             console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         with_runs = any((home.dagster / name).exists() for name in ("dagster.yaml", "history"))
@@ -70,11 +70,11 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     )
 
 
-def _withheld(situation: Situation) -> list[str]:
-    """Return the sources whose accepted documents are not those that were read last."""
+def _withheld(situation: Situation) -> Iterator[str]:
+    """Yield the sources whose accepted documents are not those that were read last, and what passes read of others."""
     tables = SourceTables(situation.home)
-    return [
-        name
-        for name, record in situation.accepted.items()
-        if tables.refusal(name) or tables.require("raw_documents", name).version != record.tables["raw_documents"]
-    ]
+    for name, record in situation.accepted.items():
+        if tables.refusal(name) or tables.require("raw_documents", name).version != record.tables["raw_documents"]:
+            yield f"{name}; its last version"
+        for one in passes_behind(situation, name):
+            yield f"{name}, in what pass {one} has read of it; what it reads now"
