@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2294,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon, misspelt passes
-    "cli": 3925,  # `status --check`; gold; JSON has what text says; restored homes; broad faults in few lines
+    "cli": 3927,  # `status --check`; gold; JSON has what text says; restored homes; broad faults; passes in purge
     "core": 1624,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 777,
     "curation.rules": 672,  # decisions in scopes; decisions on one line; names as answers are read
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_917,  # bills; scopes; amounts; payers; text in no chunk
+    "lines of code outside the rooms behind doors": 38_919,  # bills; scopes; amounts; payers; text in no chunk
     "files": 674,  # known names; full stops; inputs of a merge; numbers of items
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,

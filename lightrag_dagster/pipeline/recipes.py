@@ -191,7 +191,7 @@ class Recipes:
 
     @property
     def _own_echoes(self) -> list[list[str]]:
-        """What of own prompts parsing rejects as echoes: names and texts; nothing if they are those of the package."""
+        """The names and texts of own prompts that parsing rejects as echoes; none if they are those of the package."""
         both = (self.prompts, load_prompts(None))
         own, usual = ([*sorted({*one.echoes}), *(one.texts[name] for name in ECHOED)] for one in both)
         return [own] if self.settings.prompts and own != usual else []
