@@ -54,13 +54,26 @@ def test_sources_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
+    "uri",
+    ["https://host:8443/@team/a:b@c", "sftp://someone@host:22/a@b", "s3://bucket/2024:01@x", "file:///a:b@c", "a:b@c"],
+)
+def test_an_at_sign_in_a_path_is_no_password(uri: str) -> None:
+    write(f"named_sources: {{wiki: {{uri: '{uri}'}}}}\n")
+    assert load_settings().named_sources["wiki"].uri == uri
+
+
+@pytest.mark.parametrize(
     ("source", "reason"),
     [
         ("{uri: 'sftp://someone:hush-word@host/x'}", "there is a password in the URI"),
         ("{uri: 'zip://x::ftp://someone:hush-word@host/a.zip'}", "there is a password in the URI"),
         ("{uri: 's3://key:hush-word@bucket/x'}", "there is a password in the URI"),
         ("{uri: 'https://hush-word@host/x'}", "there is a password in the URI"),
+        ("{uri: 'HTTPS://hush-word@host/x'}", "there is a password in the URI"),
+        ("{uri: 'postgresql://someone:hush/word@host/x'}", "there is a password in the URI"),
+        ("{uri: 'sftp://someone:1234@host/x'}", "there is a password in the URI"),
         ("{uri: 'https://host/a.pdf?token=hush-word'}", "there is a query in the URI"),
+        ("{uri: 'zip://x::Https://host/a.zip?token=hush-word'}", "there is a query in the URI"),
     ],
 )
 def test_a_source_with_a_secret_is_refused(source: str, reason: str) -> None:

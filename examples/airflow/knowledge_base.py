@@ -28,7 +28,7 @@ def lightrag(*words: str) -> Any:
     facts = json.loads(done.stdout or "{}")
     if done.returncode == 2 and not facts.get("passing"):
         raise AirflowFailException(f"{words[0]} needs a person; the lines above say why")  # again would end the same
-    # Another builder (75), a signal, an endpoint that is away, an unexpected error: again.
+    # Another builder (75), a signal, an endpoint that is away, an unexpected error (70): again.
     if done.returncode not in (0, 1) or not facts or facts.get("error"):
         raise AirflowException(f"{words[0]} ended with exit code {done.returncode}; the lines above say why")
     return facts

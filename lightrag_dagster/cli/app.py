@@ -140,6 +140,8 @@ def backfill(
     _wait_lock: options.WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
+    if everything and source:
+        raise typer.BadParameter("it means every source; leave it out, or --source", param_hint="--all")
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base, "as_json": as_json}

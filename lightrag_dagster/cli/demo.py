@@ -15,7 +15,7 @@ from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RerankSettings, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.settings.sources import SourceSettings
 from lightrag_dagster.settings.yaml_files import read_settings
 from lightrag_dagster.storage.manifests import Manifest
@@ -58,19 +58,17 @@ def _require_own_home(settings: Settings) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources, the sample questions, the offline provider and SQLite.
+    """Return the defaults, which are offline, with the sample sources and questions, and places and jobs of `settings`.
 
     The home is `demo` unless one was chosen: another `run` in the default home is about other sources.
     """
-    return settings.changed(
+    return Settings.model_construct().changed(
         home=settings.home if "home" in settings.model_fields_set else Path("demo"),
-        database=None,
+        cache=settings.cache,
+        dagster=settings.dagster,
         sources=examples / "sources",
         named_sources=_tables(examples),
         questions=examples / "questions.yaml",
-        llm=LLMSettings(),
-        embedding=EmbeddingSettings(),
-        rerank=RerankSettings(),
     )
 
 

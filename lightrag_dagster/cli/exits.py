@@ -21,8 +21,8 @@ from typer.core import TyperGroup
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, WorseRecipeError, lacks_files
 
-PERSON, UNEXPECTED, WORSE, BUSY = 2, 1, 3, os.EX_TEMPFAIL
-"""Exit codes of an error that a person can correct, of any other, of a worse recipe, and of another builder: 75.
+PERSON, UNEXPECTED, WORSE, BUSY = 2, os.EX_SOFTWARE, 3, os.EX_TEMPFAIL
+"""Exit codes of an error that a person can correct, of any other: 70, of a worse recipe, and of another builder: 75.
 
 A signal is 128 and its number.
 """
@@ -164,7 +164,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _stopped(number: signal.Signals) -> str:
-    return f"stopped by {number.name}; run it again: nothing that was paid for is lost"
+    return f"stopped by {number.name}; run it again: all that was answered is kept"
 
 
 def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """`import`: the stores of another system become a source."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage.files.atomic import write_text
+from lightrag_dagster.storage.files.atomic import disk_errors, write_text
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
 
 _OUTCOMES = {
     "new": "new",
@@ -70,24 +72,28 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     base, decisions, (lines, stated) = imports.read_table(file, signed() | {"reason": reason})
     if base:
         imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
-    new, numbers = imports.take_new(settings, decisions, dry_run=options.dry_run)
-    facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
-    if lines:
-        named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": {"text": "{subject}", "facts": stated}}
-        facts |= {"facts": len(lines), "named_sources": {options.source: named}}
-        _write_facts(console, lines, named, options)
-    if not options.as_json and (decisions or not lines):
-        taken = "would be taken" if options.dry_run else "taken"
-        before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
-        console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
-        if numbers:
-            if any(one.decision.action == "add" and one.decision.type for one in decisions):
-                console.print(_TYPES_STAY)
-            console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
-    if base:
-        _import(console, settings, base, options, facts)
-    elif options.as_json:
-        print_json({"dry_run": options.dry_run, **facts})
+    with building(Home.of(settings)) if base and not options.dry_run else nullcontext():
+        new, numbers = imports.take_new(settings, decisions, dry_run=True)
+        facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
+        if lines:
+            rows = {"text": "{subject}", "facts": stated}
+            named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": rows}
+            facts |= {"facts": len(lines), "named_sources": {options.source: named}}
+            _write_facts(console, lines, named, options)
+        if not options.dry_run:
+            _, numbers = imports.take_new(settings, decisions, dry_run=False)
+        if not options.as_json and (decisions or not lines):
+            taken = "would be taken" if options.dry_run else "taken"
+            before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
+            console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
+            if numbers:
+                if any(one.decision.action == "add" and one.decision.type for one in decisions):
+                    console.print(_TYPES_STAY)
+                console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
+        if base:
+            _import(console, settings, base, options, facts)
+        elif options.as_json:
+            print_json({"dry_run": options.dry_run, **facts})
 
 
 def _settings_for(options: ImportOptions) -> Settings:
@@ -100,11 +106,9 @@ def _settings_for(options: ImportOptions) -> Settings:
 def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
     """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
     file, text = Path(str(named["uri"])), "\n".join([*lines, ""])
-    others = (
-        ", in place of those in it"
-        if file.exists() and file.read_text(encoding="utf-8", errors="replace") != text
-        else ""
-    )
+    with disk_errors(file):
+        is_other = file.exists() and file.read_text(encoding="utf-8", errors="replace") != text
+    others = ", in place of those in it" if is_other else ""
     if not options.dry_run:
         write_text(file, text)
     if not options.as_json:
@@ -116,10 +120,9 @@ def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, obj
 def _import(
     console: Console, settings: Settings, base: imports.StoredBase, options: ImportOptions, said: dict[str, object]
 ) -> None:
-    with ExitStack() as stack:
-        todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
+    with as_todays(settings) if options.dry_run else nullcontext((settings,)) as todays:
         made = imports.import_base(
-            todays, options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
+            todays[0], options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
         )
     if options.names:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)

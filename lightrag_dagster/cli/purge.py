@@ -1,6 +1,7 @@
 """`purge`: permanent removal of documents."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from rich.console import Console
 
@@ -46,18 +47,15 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         if not yes:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
             return
-        runs = 0
-        if with_runs:
-            from lightrag_dagster.orchestration.jobs import open_jobs
+        with ExitStack() as stack:
+            if with_runs:
+                from lightrag_dagster.orchestration.jobs import open_jobs
 
-            with open_jobs(settings, shown, "purge") as jobs:
+                jobs = stack.enter_context(open_jobs(settings, shown, "purge"))
                 jobs.refuse_others()
-                with noted(home, gone):
-                    done = purge(situation, gone)
-                    runs = jobs.forget_history()
-        else:
-            with noted(home, gone):
-                done = purge(situation, gone)
+            stack.enter_context(noted(home, gone))
+            done = purge(situation, gone)
+            runs = jobs.forget_history() if with_runs else 0
     snapshots = counted(done.snapshots, "snapshot", "snapshots")
     versions = counted(done.table_versions, "table version", "table versions")
     console.print(

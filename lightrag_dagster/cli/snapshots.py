@@ -72,7 +72,9 @@ def release(console: Console) -> None:
     """Publish the newest snapshot again."""
     with _locked() as (home, lock):
         manifest = snapshots.release(home, lock)
-    later = "the next one waits again" if load_settings().publish == "manual" else "later ones will follow"
+    settings = load_settings()
+    gates = ", unless a gate stops them" if settings.checks or settings.publish != "automatic" else ""
+    later = "the next one waits again" if settings.publish == "manual" else f"later ones will follow{gates}"
     console.print(f"{manifest.snapshot_id} is published; {later}.")
 
 

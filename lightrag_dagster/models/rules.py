@@ -14,10 +14,10 @@ from lightrag_dagster.stages.extraction.writing import without_marks, write_answ
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_RULES_VERSION = 10
+_RULES_VERSION = 11
 """Raise it when records of an answer change: it is part of the key of stored answers."""
 
-_NAMES_VERSION = 7
+_NAMES_VERSION = 8
 """Raise it when other names are found: it is part of the recipe of extractions."""
 
 _SHORT_NUMBER = re.compile(r"[0-9.]{1,5}")

@@ -21,7 +21,7 @@ _LONGEST_HEADING = 120
 _BREAKS = {"softbreak": "\n", "hardbreak": "\n\n", "html_inline": " "}
 _INVISIBLE = re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?|\[\^?\d{1,3}\]|\A\[[ xX]\] ")
 _QUOTES = re.compile(r"(?<!`)``(?!`)|''")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)([^\n]*)$", re.MULTILINE)
 _LABEL = re.compile(r"[^\W\d_][\w -]{0,30}:(?:\s|$)")
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
 
@@ -63,8 +63,10 @@ def _blocks(text: str) -> Iterator[Sentence]:
     """Yield headings, list items, table rows and paragraphs, each on one line."""
     text = _QUOTES.sub('"', FRONT_MATTER.sub("", text, count=1))
     fences = list(_FENCE.finditer(text))
-    if len(fences) % 2:  # the text was cut inside a block of code
-        text = text[: fences[-1].start()] + text[fences[-1].end() :]
+    is_inside = _begins_in_code(text, fences)
+    if is_inside or len(fences) % 2:  # the text was cut inside a block of code
+        fence = fences[0 if is_inside else -1]
+        text = text[: fence.start()] + text[fence.end() :]
     tokens = _markdown().parse(text)
     last = max((at for at, token in enumerate(tokens) if token.type == "inline"), default=0)
     row: list[str] = []
@@ -84,6 +86,17 @@ def _blocks(text: str) -> Iterator[Sentence]:
                 for is_row, group in groupby(lines, _is_row):
                     run = list(group)
                     yield from _rows(run) if is_row else _unwrap(run)
+
+
+def _begins_in_code(text: str, fences: Sequence[re.Match[str]]) -> bool:
+    """Return True if the first fence ends code.
+
+    A fence that names a language begins some, which tells the others; where none does, an empty line below tells it.
+    """
+    named = [bool(fence[1].strip()) for fence in fences]
+    if any(named):
+        return not any(named[::2])
+    return len(fences) % 2 == 1 and text.startswith("\n\n", fences[0].end())
 
 
 def _is_row(line: str) -> bool:

@@ -38,7 +38,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     has none, the command alone has these settings.
 
     Raises:
-        StoreError: its folder cannot be written, then or in the block, or its disk is almost full.
+        StoreError: it cannot be opened, its folder cannot be written, then or in the block, or its disk is almost full.
     """
     folder, config = home.dagster, home.dagster / "dagster.yaml"
     with disk_errors(f"the Dagster instance in {folder}"):
@@ -52,8 +52,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines
     try:
         settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND
-        # Its name says less than it does: the instance of any folder, with settings beside those of its file.
-        with kept_open(folder), dg.DagsterInstance.local_temp(str(folder), settings) as instance:
+        with kept_open(folder), _opened(str(folder), settings) as instance:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)
@@ -61,4 +60,18 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         raise StoreError(
             f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder "
             f"writable{other}, and run again"
+        ) from error
+
+
+def _opened(folder: str, settings: dict[str, Any]) -> dg.DagsterInstance:
+    """Open the instance of a folder; raises StoreError for a file that Dagster refuses, without its secrets."""
+    try:
+        # Its name says less than it does: the instance of any folder, with settings beside those of its file.
+        return dg.DagsterInstance.local_temp(folder, settings)
+    except (SQLAlchemyError, sqlite3.Error):  # its message is that of the block
+        raise
+    except Exception as error:  # of Dagster, YAML or whatever class the file names
+        raise StoreError(
+            f"Dagster cannot open its instance in {folder} ({type(error).__name__}): correct its dagster.yaml, or set "
+            f"what that names; `DAGSTER_HOME={folder} dagster instance info` says more"
         ) from error

@@ -74,8 +74,8 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         locks.enter_context(using_batches(home))
         for one in (home, *(Home.of(recipes.settings.within(name)) for name in recipes.settings.scopes)):
             if held := held_snapshot(one):
-                command = f"--scope {one.scope} release" if one.scope else "release"
-                raise StoreError(f"{held} is held; run `lightrag-dagster {command}` first")
+                command = f"--home {one.name} release" if one.scope else "lightrag-dagster release"
+                raise StoreError(f"{held} is held; run `{command}` first")
         situation = Situation.building(recipes, lock)
         situation.require_published()
         if next_publication(situation) is not None:

@@ -8,7 +8,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.content import UnreadableError
-from lightrag_dagster.readers.decoding import XML_ENCODING, decode
+from lightrag_dagster.readers.decoding import XML_ENCODING, Decoded, decode
 
 _XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
@@ -29,11 +29,12 @@ _IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
 class Chapter:
     """A chapter as well-formed markup, and its text; `left_out` has how characters are read, and what is hidden.
 
-    `is_linked` is set if nearly all of its text is in links, as in a table of contents.
+    `note` says what is in doubt about its encoding. `is_linked` is set if nearly all of its text is in links, as in a
+    table of contents.
     """
 
     def __init__(self, data: bytes) -> None:
-        self._root = _parse(data)
+        self._root, self.note = _parse(data)
         self.left_out = tuple(filter(None, self._leave_out()))
         body = self._root.find("{*}body")
         self.text = _text(body if body is not None else self._root)
@@ -79,29 +80,30 @@ def _is_behind_word(link: etree._Element) -> bool:
     return "#" in str(link.get("href")) and bool(_BEHIND_WORD.search(text))
 
 
-def _parse(data: bytes) -> etree._Element:
-    """Return the tree of a chapter; as HTML, if it is not XML."""
+def _parse(data: bytes) -> tuple[etree._Element, str | None]:
+    """Return the tree of a chapter, as HTML if it is not XML, and what is in doubt about its encoding."""
     if data.startswith(_WIDE):
-        data = _XML.sub("", decode_chapter(data)).encode()
+        data = _XML.sub("", decode_chapter(data).text).encode()
     data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     root = etree.fromstring(data, parser) if data.strip() else None
     if root is not None and all(error.domain_name == "NAMESPACE" for error in parser.error_log):
-        return root
-    page = _CLOSED.sub(r"<\1\2></\1>", _XML.sub("", decode_chapter(data)))
+        return root, None
+    text, note = decode_chapter(data)
+    page = _CLOSED.sub(r"<\1\2></\1>", _XML.sub("", text))
     try:
-        return lxml_html.document_fromstring(page.encode(), lxml_html.HTMLParser(encoding="utf-8"))
+        return lxml_html.document_fromstring(page.encode(), lxml_html.HTMLParser(encoding="utf-8")), note
     except etree.ParserError:  # no element at all
-        return etree.Element("html")
+        return etree.Element("html"), note
 
 
-def decode_chapter(data: bytes) -> str:
+def decode_chapter(data: bytes) -> Decoded:
     """Return the text of a chapter; a wrong byte costs only itself, not the book."""
     declared = None if data.startswith(_WIDE) else XML_ENCODING.search(data, 0, 200)
     try:
-        return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)[0]
+        return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)
     except UnreadableError:
-        return data.decode("utf-8", "replace")
+        return Decoded(data.decode("utf-8", "replace"), "its encoding cannot be told, bytes stand as \ufffd")
 
 
 def _written(found: re.Match[bytes]) -> bytes:

@@ -13,7 +13,7 @@ _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
 _BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
 _NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
-_NAMED = 3  # attachments in a note
+_NAMED = 3  # attachments in a note, and doubts
 _SEPARATORS = re.compile(r"[,;]")
 
 # Values that programs write into a property that the author left empty.
@@ -101,10 +101,19 @@ class Limits(NamedTuple):
     memory_mb: int
 
 
+def bounded(doubts: Sequence[str]) -> list[str]:
+    """Return the first doubts for a note, and the number of the others."""
+    return [*doubts[:_NAMED], *[f"{len(doubts) - _NAMED:,} more doubts"] * (len(doubts) > _NAMED)]
+
+
+def first_few(named: Sequence[object], most: int = 5) -> str:
+    """Return the first of some names or numbers, for a note."""
+    return ", ".join(map(str, named[:most])) + ", …" * (len(named) > most)
+
+
 def unread_attachments(names: Sequence[str]) -> list[str]:
     """Return a note about the attachments of a document, which are not read; none without one."""
-    told = ", ".join(names[:_NAMED]) + ", …" * (len(names) > _NAMED)
-    count = len(names)
+    count, told = len(names), first_few(names, _NAMED)
     return [f"{count} of {count} attachments are not read: {told}; save them as files of their own"] if names else []
 
 

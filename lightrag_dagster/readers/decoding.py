@@ -64,6 +64,15 @@ _FIRST_GREEK = "\u0370"  # letters of Greek and Cyrillic come from here on
 _IRISH = "bcdghmnt"  # letters before the capital of a name, as in `hÉireann`
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _BREAK = re.compile(r"[\s\d_]+")  # between words with the signs attached to them
+_LARGER = {  # programs write the larger set under the name of the smaller one, and browsers read it so
+    "iso8859-1": "windows-1252",
+    "iso8859-9": "windows-1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
+}
 _TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
 _NOT_TURKISH = re.compile("[áéíóúæøåñõãìòùêßÁÉÍÓÚÆØÅÑÕÃÌÒÙÊ]")
 _BEYOND_ASCII_TEXT = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -93,6 +102,12 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         if supposed := _supposed(data):
             return supposed
         raise UnreadableError(f"{uncertain}; save the file as UTF-8") from uncertain
+
+
+def larger(name: str) -> str:
+    """Return the encoding that is meant by a name, with all characters written under it; raises LookupError."""
+    found = codecs.lookup(name).name
+    return _LARGER.get(found, found)
 
 
 def _whole(data: bytes) -> bytes:
@@ -129,9 +144,9 @@ def _certain(data: bytes, declared: str | None) -> str:
         return text.replace("\x00", " ")
     if declared:
         try:
-            return data.decode(declared)
-        except UnicodeDecodeError:
-            pass
+            for name in (larger(declared), declared):
+                with suppress(UnicodeDecodeError):
+                    return data.decode(name)
         except LookupError:
             reason += f", and declares the unknown encoding {declared!r}"
     if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):

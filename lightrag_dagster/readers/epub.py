@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from lightrag_dagster.readers.chapter import Chapter
-from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.content import Content, UnreadableError, bounded
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import with_references
@@ -28,19 +28,21 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
                 raise UnreadableError("protected by rights management (DRM); get a copy without it")
         if not names:
             raise UnreadableError(DAMAGED)
-        texts, left_out = list[str](), list[str]()
+        texts, left_out, doubts = list[str](), list[str](), list[str]()
         contents = _contents(archive, places[0])
         contents = contents if set(names) - contents else set()
         for name in names:
             chapter = Chapter(archive.read(name))
             left_out += chapter.left_out
+            doubts += [f"{name}: {chapter.note}"] if chapter.note else []
             if chapter.is_linked and name in contents:
                 left_out.append(chapter.text)
                 continue
             figure_of = partial(_figure, archive, name, figures)
             texts.append(with_references(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip()))
         text = "\n\n".join(filter(None, texts))
-        return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))
+        note = "; ".join(bounded(doubts)) or None
+        return Content(text, read_properties(archive, places[0]), note=note, left_out=tuple(left_out))
 
 
 def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, place: str) -> str | None:

@@ -46,6 +46,9 @@ _OF_MAIL_SERVER = re.compile(
 )
 """A file that a mail server keeps beside the mails of a maildir, or a mail that is being written."""
 
+_DELETED = re.compile(rf"(?:.*/)?{MAILDIR}[^/]*[:;!]2,[A-Za-z]*T[^/]*")
+"""A mail of a maildir that is marked as deleted; some systems allow no colon in a name."""
+
 _KEPT_BY_MAIL_SERVER = "application/x-mail-server"
 """The media type of such a file: known, and left out on purpose."""
 
@@ -248,7 +251,7 @@ def _all_formats() -> Iterator[FileFormat]:
 
 def media_type(path: str) -> str:
     """Return the media type of a file by its suffix."""
-    if _OF_MAIL_SERVER.fullmatch(path):
+    if _OF_MAIL_SERVER.fullmatch(path) or _DELETED.fullmatch(path):
         return _KEPT_BY_MAIL_SERVER
     found = format_of(path)
     return found.media_type if found else UNSUPPORTED
@@ -268,6 +271,8 @@ def why_skipped(path: str, *, images: bool) -> str | None:
     """Return the reason not to read a file, with `images` read or not; None if it is read."""
     if _OF_MAIL_SERVER.fullmatch(path):
         return "a file of the mail server; the mails of a maildir are in cur and new"
+    if _DELETED.fullmatch(path):
+        return "a mail that is marked as deleted (flag T)"
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

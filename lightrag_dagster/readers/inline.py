@@ -1,10 +1,14 @@
 """Marks inside a line: one decision for all readers.
 
 A mark inside a word hides it from searches and splits names, so a word has none. A raised number keeps its meaning:
-`10^6` behind a digit, `m²` behind anything else. A lowered one stays on the line, as in `H2O`.
+`10^6` behind a digit, `m²` behind anything else. A lowered one stays on the line, as in `H2O`. Struck text
+has marks, `~~500~~`: it does not hold any more.
 """
 
 import re
+
+STRUCK = r"text-decoration(?:-line)?:[^;}]*line-through"
+"""The style of HTML for what is struck out."""
 
 _NUMBER = re.compile(r"[+\-−–]?\d+|\d+[+\-−–]")  # the second as the charge of an ion
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
@@ -17,6 +21,9 @@ _CODE_OR_MARKED = re.compile(
     r"|(?<![\\*])(?P<mark>\*{1,3})(?=[^\s*])(?P<text>[^*\n`]+?)(?<=[^\s*\\])(?P=mark)(?!\*)",
     re.MULTILINE | re.DOTALL,
 )
+_STRUCK, _END_STRUCK = "\ufdd4", "\ufdd5"  # noncharacters, which no text has
+_NOT_BLANK = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+_GOES_ON = re.compile(rf"{_END_STRUCK}([ \t]*){_STRUCK}")
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]+")
@@ -30,6 +37,21 @@ def raised(before: str, text: str) -> str:
     if not _NUMBER.fullmatch(number):
         return text
     return f"^{number}" if before[-1:].isdigit() or before[-1:] == ")" else number.translate(_RAISED)
+
+
+def struck(text: str) -> str:
+    """Return text that is struck out with marks for `write_struck`; blanks around it stay outside of them."""
+    return _NOT_BLANK.sub(rf"{_STRUCK}\g<0>{_END_STRUCK}", text, count=1)
+
+
+def write_struck(text: str) -> str:
+    """Return text with `~~` for the marks of `struck`; runs of a line beside each other are one."""
+    return _GOES_ON.sub(r"\1", text).replace(_STRUCK, "~~").replace(_END_STRUCK, "~~") if _STRUCK in text else text
+
+
+def as_hidden(text: str) -> str:
+    """Return a text with the mark of what its program does not show; "" for none."""
+    return text and text + ("\n\n(hidden)" if "\n" in text else " (hidden)")
 
 
 def alternative_text(text: str) -> str:

@@ -26,6 +26,6 @@ def epub(data: bytes) -> Iterator[str]:
     with open_archive(data, _CONTAINER) as archive:
         package = str(parse_part(archive, _CONTAINER).xpath("//@full-path")[0])
         for name in chapters(archive, package):
-            text = decode_chapter(archive.read(name))
+            text = decode_chapter(archive.read(name)).text
             text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
             yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))

@@ -22,6 +22,9 @@ SIDECAR, SIDECAR_SUFFIX = "sidecar", ".access"
 
 _PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
 
+# The begin of what follows `://`, with a password, which may have a slash; a port has none.
+_PASSWORD = re.compile(r"[^/@]*:(?!\d+/)[^@]*@")
+
 _WORD = re.compile(r"\{\s*\w+\s*\}")
 
 _OF_RELATION = ("relation", "subject_type", "object_type", "kind", "unit", "single")
@@ -233,10 +236,10 @@ class SourceSettings(Section):
         _check_spelling(uri)
         for part in uri.split("::"):
             scheme, _, rest = part.rpartition("://")
-            who = rest.split("/")[0].rpartition("@")[0]
-            if ":" in who or (who and scheme in ("http", "https")):
+            web = scheme.lower() in ("http", "https")
+            if scheme and (_PASSWORD.match(rest) or (web and "@" in rest.split("/")[0])):
                 raise ValueError("there is a password in the URI; leave it out, and give it in the environment")
-            if "?" in rest and scheme in ("http", "https"):
+            if "?" in rest and web:
                 raise ValueError("there is a query in the URI, which may be a secret; leave it out")
         return uri
 

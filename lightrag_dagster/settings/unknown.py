@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -15,6 +15,10 @@ from pydantic.fields import FieldInfo
 from lightrag_dagster.errors import SettingsError
 
 PREFIX = "LIGHTRAG_"
+
+# Variables that are no settings: of LightRAG's own set-up; of the command line, of messages and of deploy/.
+_SET_UP = ("setup_embedding_provider", "setup_rerank_provider")
+_OTHERS = ("config", "failure_webhook", "dagster_url", "environment", "image", *_SET_UP)
 
 _ALIKE = 0.8
 """The similarity from which a name is a misspelt setting; those of LightRAG itself and of Kubernetes are less alike."""
@@ -69,18 +73,25 @@ def check_variables(settings: type[BaseModel]) -> None:
 
     Others are left alone: LightRAG itself may run beside this package, and Kubernetes has variables for each service.
     """
+    kinds = {name: field.annotation for name, field in settings.model_fields.items()}
+    sections = [name for name, kind in kinds.items() if get_origin(kind) is dict or any(_models(kind))]
+    names = [*_names(settings), *_OTHERS]
+    # By its last part too, of the first section that has it.
+    known = {name.rpartition("__")[2]: name for name in reversed(names)} | {name: name for name in names}
     for variable in os.environ:
         name = variable.lower().removeprefix(PREFIX.lower())
         section, inside, _ = name.partition("__")
-        if name == variable.lower() or section in settings.model_fields:
+        if name == variable.lower() or section in sections or name in (*settings.model_fields, *_OTHERS):
             continue
         if inside:
-            (near,) = get_close_matches(section, settings.model_fields, 1, 0)
+            near = next((one for one in sections if section in one), *get_close_matches(section, sections, 1, 0))
             raise SettingsError(
                 f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {near!r}?"
             )
-        for near in get_close_matches(section, _names(settings), 1, _ALIKE):
-            raise SettingsError(f"{variable} names no setting; did you mean {PREFIX}{near.upper()}? Else unset it")
+        for near in get_close_matches(name.removesuffix("_file").removesuffix("_path"), known, 1, _ALIKE):
+            raise SettingsError(
+                f"{variable} names no setting; did you mean {PREFIX}{known[near].upper()}? Else unset it"
+            )
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -98,11 +98,19 @@ def refresh(home: Home) -> None:
 
 
 def begin(home: Home) -> bool:
-    """Give a new home a format and an id, check any other, and say whether it is new; raises as `require_readable`."""
+    """Give a new home a format and an id, check any other, and say whether it is new.
+
+    Raises StoreError as `require_readable`, and if its database is that of another home.
+    """
     require_readable(home)
     is_new = not home.format.exists()
+    ours = uuid4().hex if is_new else home_id(home)
+    if home.database and ours and not home.scope:
+        from lightrag_dagster.storage.database.owner import sign
+
+        sign(home.database, ours, home.name)
     if is_new:
-        write(home, Format(format=FORMAT, layout=layout(), id=uuid4().hex))
+        write(home, Format(format=FORMAT, layout=layout(), id=ours))
     return is_new
 
 

@@ -100,3 +100,10 @@ def test_a_backfill_that_the_budget_stopped_says_so(
     assert line.endswith("`lightrag-dagster backfill --source notes` resumes it.")
     assert command(capfd, monkeypatch, "backfill", "--all")[0] == 0
     assert "not finished" not in command(capfd, monkeypatch, "status")[1]
+
+
+def test_all_is_not_said_beside_a_source(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    code, _, errors = command(capfd, monkeypatch, "backfill", "--all", "--source", "notes")
+    assert code == 2
+    assert "Invalid value for --all: it means every source; leave it out, or --source" in errors

@@ -106,3 +106,15 @@ def test_what_people_added_to_the_home_of_the_demo_is_not_of_others(examples: Pa
     build(settings)
     assert "curation" in published(settings).inputs.sources
     demo._require_own_home(settings)
+
+
+def test_settings_for_sources_of_ones_own_are_not_of_the_demo(examples: Path, tmp_path: Path) -> None:
+    Path("lightrag.yaml").write_text(
+        "home: elsewhere\ncache: {folder: bought}\ndagster: {without: [published_graph]}\nnamespace: ours\n"
+        "extraction: {methods: {contracts: mentions}}\nchecks: ours\nreadings: ours\nprompts: ours\n"
+        "scopes: {board: {sources: [contracts]}}\ncuration: ours.yaml\n"
+    )
+    settings = demo.demo_settings(load_settings(), examples)
+    defaults = demo.demo_settings(type(settings).model_construct(), examples)
+    kept = {"home", "cache", "dagster"}
+    assert {name for name, value in settings if value != getattr(defaults, name)} == kept

@@ -73,7 +73,7 @@ def test_a_signal_ends_a_command_with_one_line(
     loopback.fault = lambda request: Reply(delay=20)
     ended, errors = stop(arguments, number, lambda: bool(loopback.requests))
     assert ended == code
-    assert errors == f"stopped by {number.name}; run it again: nothing that was paid for is lost\n"
+    assert errors == f"stopped by {number.name}; run it again: all that was answered is kept\n"
 
 
 def test_ctrl_c_while_a_command_is_imported_ends_it_without_a_traceback() -> None:
@@ -165,7 +165,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
 def test_an_unexpected_error_is_one_line_and_a_traceback_in_a_file(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, failing: typer.Typer
 ) -> None:
-    with pytest.raises(SystemExit, match="1"):
+    with pytest.raises(SystemExit, match="70"):
         failing(["divide"])
     errors = capfd.readouterr().err
     assert errors.startswith("unexpected error: ZeroDivisionError: two lines; the traceback is in ")
@@ -176,7 +176,7 @@ def test_an_unexpected_error_is_one_line_and_a_traceback_in_a_file(
 
 
 def test_a_traceback_can_be_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path, failing: typer.Typer) -> None:
-    with pytest.raises(SystemExit, match="1"):
+    with pytest.raises(SystemExit, match="70"):
         failing(["--debug", "divide"])
     errors = capfd.readouterr().err
     assert errors.startswith("Traceback")

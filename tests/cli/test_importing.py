@@ -186,3 +186,22 @@ def test_facts_of_a_table_are_written_with_the_settings_that_read_them(
     Path("leases.csv").write_text("subject,relation\nQuay 4,rent\n")
     code, _, errors = command(capfd, monkeypatch, *arguments)
     assert (code, "leases.csv: row 1 has a subject" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("kind", ["facts that cannot be written", "rows that contradict each other"])
+def test_a_table_is_taken_whole_or_not_at_all(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    entities = [*test_table.GRAPH["entities"], test_table.FACTS[0]]
+    facts = Path("graph.facts.jsonl")
+    if kind.startswith("facts"):
+        facts.mkdir()
+    else:
+        command(capfd, monkeypatch, "curate", "remove", "Nowhere")
+    Path("graph.json").write_text(json.dumps(test_table.GRAPH | {"entities": entities}))
+    before = json.loads(command(capfd, monkeypatch, "curate", "--json")[1])["decisions"]
+    code, _, errors = command(capfd, monkeypatch, "import", "table", "graph.json", "--source", "own")
+    assert (code, errors[:6]) == (2, "error:")
+    assert json.loads(command(capfd, monkeypatch, "curate", "--json")[1])["decisions"] == before
+    assert not facts.is_file()

@@ -18,8 +18,9 @@ from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import rollback
 from tests.assets.runs import pretend
 from tests.cli.test_cli import command
 from tests.storage import corpus
@@ -249,3 +250,30 @@ def test_gc_says_what_it_does_with_dagsters_history(
     assert said() == ["removed from Dagster's history: 0 runs older than 14 days"]
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "of_the_team"))
     assert said() == [f"Dagster's history is in {tmp_path / 'of_the_team'}, and stays"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PUBLISH", "automatic", "later ones will follow."),
+        ("PUBLISH", "0.2", "later ones will follow, unless a gate stops them."),
+        ("CHECKS", "ours", "later ones will follow, unless a gate stops them."),
+        ("PUBLISH", "manual", "the next one waits again."),
+    ],
+)
+def test_a_release_says_what_becomes_of_later_ones(
+    published_home: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    said: str,
+) -> None:
+    home = Home(shutil.copytree(published_home, tmp_path / "home"))
+    with building(home, 0) as lock:
+        rollback(home, published(load_settings(home=home.root)).snapshot_id, lock)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home.root))
+    monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    code, output, _ = command(capfd, monkeypatch, "release")
+    assert (code, output.partition("is published; ")[2].strip()) == (0, said)

@@ -49,6 +49,12 @@ def test_plain_removes_markup(line: str, expected: str) -> None:
         ("a` is\nnot `b` but `c`", ["a is not b but c`"]),
         ("| a` or `b` | `c` |\n|---|---|\n| d` or `e` | `f` |", ["a or b`; `c`", "d or e`; `f`"]),
         ("the end of\n```\nis prose", ["the end of", "is prose"]),
+        # Cut inside code, at the beginning or at both ends.
+        ("a()\n```\nIda left.\n```sh\nx()\n```\nPer came.", ["a()", "Ida left.", "Per came."]),
+        ("a()\n```\n\nIda left.\n\n```\nx()\n```\n\nPer came.", ["a()", "Ida left.", "Per came."]),
+        ("a()\n~~~\nIda left.\n```sh\nx()", ["a()", "Ida left."]),
+        ("Ida left.\n\n```\n\nx()\n```\n\nPer came.", ["Ida left.", "Per came."]),
+        ("Ida left.\n```sh\nx()\n```\nPer came.\n```\ny()", ["Ida left.", "Per came.", "y()"]),
         ("", []),
     ],
 )  # fmt: skip

@@ -13,9 +13,13 @@ NOW = 1_800_000_000.0
 
 def test_no_daemon_is_expected_where_none_has_been(settings: Settings) -> None:
     assert silent_daemon(settings, None, NOW) is None
-    with open_instance(Home(settings.home)) as instance:
-        tick(instance, "theirs", NOW - 86_400)
-    assert silent_daemon(settings, NOW - 86_400, NOW) is None, "our sensors are gone"
+
+
+def test_where_another_instance_had_the_daemon_the_home_tells(settings: Settings) -> None:
+    with open_instance(Home(settings.home)) as instance:  # of a command, while $DAGSTER_HOME is the daemon's alone
+        tick(instance, "theirs", NOW - 60)
+    assert silent_daemon(settings, NOW - 899, NOW) is None
+    assert "for 24 hours" in (silent_daemon(settings, NOW - 86_400, NOW) or "")
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(899, False), (900, True)])

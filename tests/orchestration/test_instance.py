@@ -15,6 +15,7 @@ from sqlalchemy import create_engine
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import lacking
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import make_report
 from lightrag_dagster.settings import Settings
@@ -67,6 +68,32 @@ def test_other_databases_are_left_as_they_are(tmp_path: Path) -> None:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "delete"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
     engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "telemtry: {enabled: false}",
+        "storage: {postgres: {postgres_url: {env: NO_SUCH_VARIABLE}}}",
+        "storage: {postgres: hush-word}",
+        "storage: {mysql: {mysql_url: hush-word}}",
+        "telemetry: [",
+        "- hush-word",
+    ],
+)
+def test_a_file_that_dagster_cannot_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    the_form(written, tmp_path / "others", monkeypatch)
+    with pytest.raises(StoreError) as refused, open_instance(Home(tmp_path / "home")):
+        pass
+    assert f"Dagster cannot open its instance in {tmp_path}/others" in str(refused.value)
+    assert "hush-word" not in str(refused.value)
+
+
+def test_an_error_of_dagster_in_the_block_is_not_of_its_file(tmp_path: Path) -> None:
+    with pytest.raises(dg.DagsterInvariantViolationError, match="ours"), open_instance(Home(tmp_path / "home")):
+        raise dg.DagsterInvariantViolationError("ours")
 
 
 DAEMON = "a run of the daemon"

@@ -14,7 +14,8 @@ from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.snapshots import release, rollback
+from lightrag_dagster.storage.snapshots.snapshots import rollback
+from tests.cli.test_cli import command
 from tests.support import FLOOD, RIVER, build, published, write_source
 from tests.traces import places
 
@@ -62,18 +63,19 @@ def test_nothing_is_left_in_a_home_that_was_restored(scoped: Settings, tmp_path:
 
 
 @pytest.mark.long
-def test_a_scope_that_is_held_is_refused(scoped: Settings) -> None:
+def test_a_scope_that_is_held_is_refused(
+    scoped: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = Home.of(scoped.within("notes"))
     first = min(home.generations.glob("gen-*"), key=lambda one: one.stat().st_mtime).name
     with building(home, 0) as lock:
         rollback(home, first, lock)
     with (
-        pytest.raises(StoreError, match="run `lightrag-dagster --scope notes release` first"),
+        pytest.raises(StoreError, match=f"run `--home {home.name} release` first"),
         purging(Recipes.of(scoped), GONE),
     ):
         pass
-    with building(home, 0) as lock:
-        release(home, lock)
+    assert command(capfd, monkeypatch, "--home", home.name, "release")[0] == 0
     with purging(Recipes.of(scoped), GONE):
         pass
 

@@ -254,6 +254,16 @@ def test_binary_data_is_no_text(data: bytes) -> None:
 def test_a_declared_encoding_is_used_when_utf_8_fails() -> None:
     assert decode("café".encode("latin-1"), "ISO-8859-1") == ("café", None)
     assert decode("café".encode(), "ISO-8859-1") == ("café", None)
+    assert decode(b"caf\xe9 \x81", "ISO-8859-1") == ("café \x81", None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [("ISO-8859-1", "cp1252"), ("latin1", "cp1252"), ("iso-8859-9", "cp1254"), ("ISO-8859-11", "cp874")],
+)
+def test_a_declared_encoding_is_the_larger_one_of_windows(declared: str, encoding: str) -> None:
+    text = "“5 €” – dear" + ("" if encoding == "cp874" else "é")
+    assert decode(text.encode(encoding), declared) == (text, None)
 
 
 @given(st.text())

@@ -87,6 +87,20 @@ def test_chapters_that_are_no_xml(body: str, expected: str) -> None:
     assert " ".join(read(page(body)).text.split()) == " ".join(expected.split())
 
 
+def test_struck_text_is_marked() -> None:
+    shown = "<p>Pay <span style='text-decoration: line-through'>500</span> 400 <s>300</s> <strike>2</strike></p>"
+    assert read(page(shown)).text == "Pay ~~500~~ 400 ~~300~~ ~~2~~"
+
+
+def test_doubts_in_the_encoding_of_chapters_are_noted() -> None:
+    chapter = page("<p>Caf\N{LATIN SMALL LETTER E WITH ACUTE} one</p>").encode("latin-1")  # it declares UTF-8
+    broken = page("<p>Caf\N{LATIN SMALL LETTER E WITH ACUTE} \N{BULLET}</p>").encode() + b"\x81\xff" * 40
+    found = extract_text(book(chapter, broken, *[chapter] * 3), "a.epub")
+    assert (found.note or "").startswith("c0.xhtml: ")
+    assert (found.note or "").count("its encoding cannot be told, bytes stand as \N{REPLACEMENT CHARACTER}") == 1
+    assert (found.note or "").endswith("; 2 more doubts")
+
+
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8"])
 def test_encodings(encoding: str) -> None:
     assert read(page("<p>Café &eacute; & x</p>").replace("utf-8", encoding).encode(encoding)).text == "Café é & x"

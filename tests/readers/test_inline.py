@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightrag_dagster.readers.inline import alternative_text, check_box, raised, whole_words
+from lightrag_dagster.readers.inline import alternative_text, check_box, raised, struck, whole_words, write_struck
 
 
 # Reported cases A15, E1.
@@ -24,6 +24,20 @@ from lightrag_dagster.readers.inline import alternative_text, check_box, raised,
 )
 def test_a_raised_number_stays_a_number(before: str, text: str, written: str) -> None:
     assert raised(before, text) == written
+
+
+@pytest.mark.parametrize(
+    ("texts", "written"),
+    [
+        (["500"], "~~500~~"),
+        (["two ", "words "], "~~two words~~ "),
+        (["a", "", "b"], "~~ab~~"),
+        ([" "], " "),
+        (["a\n\n", "b"], "~~a~~\n\n~~b~~"),
+    ],
+)
+def test_struck_text_is_marked_without_the_blanks_around_it(texts: list[str], written: str) -> None:
+    assert write_struck("".join(map(struck, texts)) + " ~~~~") == f"{written} ~~~~"
 
 
 # Reported case A11.

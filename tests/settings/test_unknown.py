@@ -86,6 +86,16 @@ def test_a_change_names_the_nearest_too() -> None:
         ("LIGHTRAG_HOMES", "did you mean LIGHTRAG_HOME?"),
         ("lightrag_source", "did you mean LIGHTRAG_SOURCES?"),
         ("LIGHTRAG_MAX_COST_USD", "did you mean LIGHTRAG_LLM__MAX_COST_USD?"),
+        ("LIGHTRAG_MAX_COST", "did you mean LIGHTRAG_LLM__MAX_COST_USD?"),
+        ("LIGHTRAG_MODEL", "did you mean LIGHTRAG_LLM__MODEL?"),
+        ("LIGHTRAG_PROVIDER", "did you mean LIGHTRAG_LLM__PROVIDER?"),
+        ("LIGHTRAG_CONFG", "did you mean LIGHTRAG_CONFIG?"),
+        ("LIGHTRAG_CONFIGS", "did you mean LIGHTRAG_CONFIG?"),
+        ("LIGHTRAG_CONFIG_FILE", "did you mean LIGHTRAG_CONFIG?"),
+        ("LIGHTRAG_QUESTIONS_PATH", "did you mean LIGHTRAG_QUESTIONS?"),
+        ("LIGHTRAG_FAILURE_WEBHOK", "did you mean LIGHTRAG_FAILURE_WEBHOOK?"),
+        ("LIGHTRAG_SOURCES__DOCS__URI", "'sources', which does not exist; did you mean 'named_sources'?"),
+        ("LIGHTRAG_CONFIG__X", "'config', which does not exist; did you mean "),
         ("LIGHTRAG_EXTRACTON__METHOD", "'extracton', which does not exist; did you mean 'extraction'?"),
         ("LIGHTRAG_EMBEDING__X", "'embeding', which does not exist; did you mean 'embedding'?"),
     ],
@@ -108,6 +118,8 @@ def test_a_variable_that_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatc
         "LIGHTRAG_IMAGE",  # of deploy/compose.yaml
         "LIGHTRAG_KV_STORAGE",  # of LightRAG itself
         "LIGHTRAG_API_KEY",
+        "LIGHTRAG_SETUP_EMBEDDING_PROVIDER",
+        "LIGHTRAG_RUNTIME_TARGET",
         "LIGHTRAG_GRAPH_STORAGE",
         "LIGHTRAG_DAGSTER_WEBSERVER_SERVICE_HOST",  # of Kubernetes
         "LIGHTRAG_DAGSTER_WEBSERVER_SERVICE_PORT_HTTP",
@@ -124,3 +136,11 @@ def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, var
     before = load_settings()
     monkeypatch.setenv(variable, "x")
     assert load_settings() == before
+
+
+def test_a_part_of_a_mapping_may_be_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTRAG_SCOPES__BOARD", '{"sources": ["handbook"]}')
+    monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES__DOCS__URI", "/srv/docs")
+    found = load_settings()
+    assert found.scopes == {"board": {"sources": ("handbook",)}}
+    assert found.named_sources["docs"].uri == "/srv/docs"

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,23 @@ def test_in_a_bucket_it_is_a_record_that_every_machine_sees(
     refresh(one)
     assert home_format.is_todays(format_of(one))
     assert not one.published.exists()
+
+
+def test_a_database_is_that_of_one_home_also_when_it_moves_or_begins_anew(tmp_path: Path, postgres: SecretStr) -> None:
+    home, other, moved = (Home(tmp_path / name, postgres) for name in ("home", "other", "moved"))
+    with building(home, 0):
+        pass
+    said = rf"is the database of the home {home.name}; give {other.name} a database, or a schema, of its own"
+    for entered in (building(other, 0), ingesting(other, "notes", 0)):
+        with pytest.raises(StoreError, match=said), entered:
+            pass
+    assert not other.format.exists()
+    home.root.rename(moved.root)
+    with building(moved, 0):
+        pass
+    moved.format.unlink()  # as a message says of a damaged one
+    with building(moved, 0):
+        pass
+    below = replace(moved, root=moved.root / "scopes" / "board", scope="board", parent=moved)
+    with building(below, 0), pytest.raises(StoreError, match=moved.name), building(other, 0):
+        pass

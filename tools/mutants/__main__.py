@@ -23,7 +23,7 @@ from tools.mutants.drawing import Mutant, draw
 from tools.mutants.trying import Copy, Results
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = [f"lightrag_dagster/{name}" for name in ("storage", "build", "stages", "query", "spending")]
+FOLDERS = [f"lightrag_dagster/{name}" for name in ("storage", "pipeline", "purge", "stages", "query", "spending")]
 KEPT = ROOT / ".mutants"
 LISTED = Path(__file__).with_name("survivors.yaml")
 MOST_SURVIVING = 0.08

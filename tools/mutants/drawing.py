@@ -55,8 +55,14 @@ class Mutant(NamedTuple):
 
 
 def draw(root: Path, folders: list[str], number: int, seed: int) -> list[Mutant]:
-    """Draw mutants of the files below some folders, each as likely as any other; another edit changes few of them."""
-    files = sorted(path for folder in folders for path in (root / folder).rglob("*") if path.suffix in (".py", ".sql"))
+    """Draw mutants of the files below some folders, each as likely as any other; another edit changes few of them.
+
+    Raises ValueError for a folder without files, which may be misspelt or renamed.
+    """
+    found = {one: [path for path in (root / one).rglob("*") if path.suffix in (".py", ".sql")] for one in folders}
+    if empty := [folder for folder, paths in found.items() if not paths]:
+        raise ValueError(f"{', '.join(empty)} has no files to change; name others in FOLDERS")
+    files = sorted(path for paths in found.values() for path in paths)
     every = [mutant for path in files for mutant in mutants_of(path.read_bytes(), str(path.relative_to(root)))]
     return sorted(every, key=lambda one: hashlib.sha256(f"{seed} {one.key}".encode()).digest())[:number]
 

@@ -7,7 +7,7 @@ from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
 from lightrag_dagster.readers.html.sections import letters
-from lightrag_dagster.readers.inline import alternative_text, check_box, parts_number, raised
+from lightrag_dagster.readers.inline import STRUCK, alternative_text, check_box, parts_number, raised
 
 _LINES = ("p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "figcaption", "summary")
 _DROPPED = ("button", "label", "output", "time", "noindex", "meter", "blink")  # by the extraction, with their text
@@ -18,8 +18,9 @@ _NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "nos
 _SENTENCE = 20  # letters
 _QUOTES = "“{}”"
 _NO_WORDS = ("¶", "↑", "↩", "^")  # links after the headings of Sphinx, MkDocs and others, and beside notes
-_RAISED = re.compile(r"vertical-align:\s*super")
-_RAISED_NAME = re.compile(rf"\.([\w-]+)\s*{{[^{{}}]*{_RAISED.pattern}")
+_LOOKS = {"sup": r"vertical-align:\s*super", "del": STRUCK}
+"""Elements of HTML by the styles that look like them."""
+
 _BOXES = {"checkbox-on": True, "checkbox-off": False, "fa-check-square-o": True, "fa-square-o": False}
 """Check boxes that are drawn, of Notion and Asciidoctor, by their names."""
 
@@ -30,10 +31,12 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
     """Turn marks of a page into text: superscripts, quotation marks, check boxes, buttons and images in a sentence."""
     for element in list(tree.iter("template", "rp", "rt", "rtc")):
         element.drop_tree()
-    styled = {name for sheet in tree.iter("style") for name in _RAISED_NAME.findall(sheet.text or "")}
-    for span in tree.iter("span"):
-        if _RAISED.search(span.get("style") or "") or not styled.isdisjoint(span.classes):
-            span.tag = "sup"
+    sheets = "".join(sheet.text or "" for sheet in tree.iter("style"))
+    for tag, look in _LOOKS.items():
+        styled = set(re.findall(rf"\.([\w-]+)\s*{{[^{{}}]*{look}", sheets))
+        for span in tree.iter("span"):
+            if re.search(look, span.get("style") or "") or not styled.isdisjoint(span.classes):
+                span.tag = tag
     _write_check_boxes(tree)
     for bold in tree.iter("b", "strong"):
         previous, text = bold.getprevious(), bold.text or ""
@@ -159,11 +162,18 @@ def _is_box(field: lxml_html.HtmlElement) -> bool:
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element is within a line of text, with words before or behind it; for a date, a sentence."""
+    """Return True if an element is within a line of text, with words before or behind it.
+
+    A date has some before it in its paragraph, or a sentence; other dates are of a line that says who wrote when.
+    """
     is_byline = element.tag == "time" and next(element.iterancestors("li"), None) is None
     least = _SENTENCE if is_byline else 1
-    place = element
+    place, before = element, ""
     while (parent := place.getparent()) is not None:
+        before += parent.text or ""
+        before += "".join(one.text_content() + (one.tail or "") for one in place.itersiblings(preceding=True))
+        if parent.tag == "p" and any(map(str.isalnum, before)):
+            return True
         texts = [parent.text, *(child.tail for child in parent)]
         texts += [one.text_content() for one in parent if one is not place and one.tag not in _NO_TEXT]
         if sum(sum(map(str.isalnum, text)) for text in texts if text) >= least:

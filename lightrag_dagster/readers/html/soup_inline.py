@@ -6,9 +6,10 @@ from typing import Any
 from bs4.element import NavigableString
 
 from lightrag_dagster.readers.html.blocks import LINES
-from lightrag_dagster.readers.inline import alternative_text, check_box, parts_number, raised
+from lightrag_dagster.readers.inline import STRUCK, alternative_text, check_box, parts_number, raised
 
 _LINES = LINES | {"[document]"}
+_STRUCK = re.compile(STRUCK)
 _AS_IT_IS = {"caption", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}  # no lines in Markdown, or after its marks
 _MARKED = {"b", "code", "del", "em", "i", "kbd", "pre", "s", "samp", "strong"}
 _LINE_START = re.compile(r"^(\s*)(?:(\d{1,9})(?=[.)]\s)|(?=(?:#{1,6}|[-+*])\s|```|~~~))")
@@ -21,6 +22,9 @@ def tidy_inline(soup: Any) -> None:
         number = raised(_before(sup), text)
         if number != text:
             sup.replace_with(number)
+    for mark in [*soup("span"), *soup("strike")]:
+        if mark.name == "strike" or _STRUCK.search(str(mark.get("style") or "")):
+            mark.name = "s"
     for bold in [*soup("b"), *soup("strong")]:
         beside = (bold.previous_sibling, bold.next_sibling)
         before, after = (str(one) if isinstance(one, NavigableString) else "" for one in beside)

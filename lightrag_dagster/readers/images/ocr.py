@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.core.text.figures import find_marks
+from lightrag_dagster.readers.content import Content, UnreadableError, first_few
 from lightrag_dagster.readers.pdf.layout import PlacedLine, text_of
 
 if TYPE_CHECKING:
@@ -54,19 +55,30 @@ def recognise(
         raise UnreadableError(
             f"text is in the images of {len(content.drawn):,} pages; at most {_MOST_PAGES:,} are recognised; divide it"
         )
-    texts = [content.text] if isinstance(content.text, str) else list(content.text)
+    texts, without = [content.text] if isinstance(content.text, str) else list(content.text), list[int]()
     for number, pixels in zip(content.drawn, draw(content.drawn), strict=True):
         recognised = _text_in(pixels)
         read = texts[number] if keep or not recognised else ""
         texts[number] = "\n\n".join(filter(None, (recognised, read)))
+        without += [] if recognised else [number]
         page_done()
-    text = texts[0] if isinstance(content.text, str) else texts
-    return replace(content, text=text, why_empty="no text was recognised in its images")
+    content = replace(content, text=texts[0] if isinstance(content.text, str) else texts)
+    said = "no text was recognised in the images of pages {}; scan them again if they have any"
+    return _with_notes(content, "no text was recognised in its images", without, said)
 
 
 def with_reason(content: Content, remedy: str) -> Content:
-    """Return the content, with the reason for an empty text and the remedy."""
-    return replace(content, why_empty=f"no text: it is in images, such as scanned pages; {remedy}")
+    """Return the content, with the reason for an empty text or the pages whose text is missing, and the remedy."""
+    said = f"text in the images of pages {{}} is not read; {remedy}"
+    return _with_notes(content, f"no text: it is in images, such as scanned pages; {remedy}", content.drawn, said)
+
+
+def _with_notes(content: Content, why_empty: str, pages: Sequence[int], said: str) -> Content:
+    """Return the content with the reason for an empty text, and a note of pages that are not described as figures."""
+    texts = [] if isinstance(content.text, str) else content.text
+    missing = [number + 1 for number in pages if any(texts) and not any(find_marks(texts[number]))]
+    notes = (content.note, said.format(first_few(missing)) if missing else None)
+    return replace(content, why_empty=why_empty, note="; ".join(filter(None, notes)) or None)
 
 
 def _text_in(pixels: "Pixels") -> str:

@@ -4,18 +4,8 @@ import codecs
 import re
 
 from lightrag_dagster.readers.content import UnreadableError
-from lightrag_dagster.readers.decoding import Decoded, decode, is_utf8
+from lightrag_dagster.readers.decoding import Decoded, decode, is_utf8, larger
 
-# Programs write the larger set under the name of the smaller one.
-_LARGER = {
-    "iso8859-1": "windows-1252",
-    "iso8859-9": "windows-1254",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "euc_kr": "cp949",
-    "shift_jis": "cp932",
-    "tis-620": "cp874",
-}
 _WIDE = re.compile("utf-?(?:16|32)")
 _META = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _META_WITHIN = 4096
@@ -34,7 +24,7 @@ def decode_text(data: bytes, charset: str | None) -> Decoded:
     codec = _codec(charset)
     if codec and (data.isascii() or not is_utf8(data)) and not (_WIDE.match(codec) and b"\x00" not in data):
         try:
-            return Decoded(data.decode(_LARGER.get(codec, codec)))
+            return Decoded(data.decode(larger(codec)))
         except UnicodeDecodeError:
             pass
     try:

@@ -1,16 +1,17 @@
 """Mail, by the standard library: header, texts, invitations and attachments."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
-from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
+from lightrag_dagster.readers.content import Content, UnreadableError, bounded, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.mail import calendar
-from lightrag_dagster.readers.mail.attachments import Attachments, below, unnamed
+from lightrag_dagster.readers.mail.attachments import PROTECTED, SMIME, Attachments, below, unnamed
 from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import decode_header, header, parse_mail
@@ -21,8 +22,9 @@ from lightrag_dagster.readers.mail.quotes import without_quotes
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
 _READ_DEPTH = 2  # attachments of deeper ones are names
-_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")  # by PGP, by S/MIME
-_MAX_NOTED = 3  # doubts
+_BLOCK = r"(MESSAGE|SIGNATURE)-----(?:[^-]|-(?!----))*+-----END PGP \1"
+_ARMOR = re.compile(rf"-----BEGIN PGP (?:{_BLOCK}|SIGNED MESSAGE)-----(?:\s*Hash: \S+)?")
+"""Ciphertext in a text, and what PGP writes around a text that it signs."""
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
@@ -35,8 +37,8 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
     message = parse_mail(data)
-    if message.get_content_type() in _ENCRYPTED:
-        raise UnreadableError("protected by S/MIME or PGP; save a copy without it")
+    if message.get_content_type() in ("multipart/encrypted", *SMIME):
+        raise UnreadableError(PROTECTED)
     if not message.keys():
         raise UnreadableError("not a mail: it has no header; give the file its own suffix")
     mail = _Mail(figures, Attachments(figures, read=attachments))
@@ -58,9 +60,8 @@ class _Mail:
     @property
     def note(self) -> str | None:
         """The doubts and missing parts; None without any."""
-        doubts = list(dict.fromkeys(self._doubts))
-        more = [f"{len(doubts) - _MAX_NOTED} more doubts"] if len(doubts) > _MAX_NOTED else []
-        return "; ".join(filter(None, (*doubts[:_MAX_NOTED], *more, self._attached.note))) or None
+        doubts = bounded(list(dict.fromkeys(self._doubts)))
+        return "; ".join(filter(None, (*doubts, self._attached.note))) or None
 
     def render(self, message: EmailMessage, level: int, title: str = "") -> Iterator[str]:
         """Yield the parts of a mail as Markdown, whose heading is its subject or a title."""
@@ -90,7 +91,7 @@ class _Mail:
 
     def _text(self, subject: str, texts: list[tuple[Piece, str]], *, answers: bool) -> str:
         """Return the text of a mail's author, given its texts as Markdown."""
-        read = [(text, one.kind != "html") for one, text in texts]
+        read = [(_ARMOR.sub(self._leave_out_armor, text), one.kind != "html") for one, text in texts]
         self._doubts += [f"a text: {one.note}" for one, _ in texts if one.note]
         kept = [without_quotes(text, subject, marked=marked, answers=answers) for text, marked in read]
         if not any(kept):
@@ -98,6 +99,11 @@ class _Mail:
         for (text, _), own in zip(read, kept, strict=True):
             self.left_out += (Counter(text.splitlines()) - Counter(own.splitlines())).elements()
         return "\n\n".join(filter(None, kept))
+
+    def _leave_out_armor(self, found: re.Match[str]) -> str:
+        self.left_out.append(found[0])
+        self._doubts += [f"a text: {PROTECTED}"] if found[1] == "MESSAGE" else []
+        return ""
 
     def _plain(self, piece: Piece, images: dict[str, bytes], level: int) -> str:
         """Return a text as Markdown, with the images of its page, whose headings are below a level."""
@@ -118,12 +124,16 @@ class _Mail:
                 self._doubts.append("mails that are deeper in others are only named")
                 return []
             return list(filter(None, self.render(inner, level + 1, file_name(part) if inner is part else "")))
+        if part.get_content_type() == "application/pgp-encrypted":
+            return [""]  # a version; what is encrypted is the next part
         data, damage = payload(part) if level <= _READ_DEPTH else (b"", None)
         name = file_name(part) or unnamed(part)
         if damage:
             self._doubts.append(f"{name}: {damage}")
         if part.get_content_type() in CALENDARS or name.lower().endswith(".ics"):
-            events = calendar.read(decode_text(data, part.get_content_charset()).text, level + 1)
+            text, doubt = decode_text(data, part.get_content_charset())
+            self._doubts += [f"{name}: {doubt}"] if doubt else []
+            events = calendar.read(text, level + 1)
             self.left_out += [event for event in events if event in self._events]
             found = [event for event in events if event not in self._events]
             self._events.update(found)

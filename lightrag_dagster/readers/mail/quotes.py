@@ -18,6 +18,8 @@ _PREFIXES = re.compile(r"\s*(?:[^\W\d_]{1,4}\s*(?:\[\d+\])?\s*[:：]\s*)*")
 _NAME = re.compile(r"[*_]{0,3}[^\W\d_][^\s:：]{0,14}(?: [^\s:：]{1,14})?\s?[:：][*_]{0,3}")
 _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
+_DAY = r"(?:(?<!\d)\d{4}(?!\d)|\d[./-]\d\d?[./-]\d\d)"
+_OF_MAIL = re.compile(rf".*@|(?=.*{_DAY}).*(?<![\d.])\d\d?[:.]\d\d(?![\d.])")  # an address, or a day with a time
 _DIVIDER = re.compile(r"\s*(?:-{3,}[^-\n]{1,80}-{3,}|_{5,}|\*{3,})\s*$")
 _WROTE = re.compile(
     r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道", re.I
@@ -49,10 +51,13 @@ def begins_with_header(text: str) -> bool:
 
 
 def _headers_about(subject: str, lines: Sequence[str]) -> Iterator[int]:
-    """Yield the starts of headers with a subject, including the line that divides them from the text above."""
+    """Yield the starts of headers with a subject, including the line that divides them from the text above.
+
+    A header has an address or a time too: tickets have lines such as `Status: closed`.
+    """
     for start, end in _headers(lines):
-        values = (found[1] for line in lines[start:end] if (found := _HEADER.match(line.strip())))
-        if subject and any(_without_prefixes(value) == subject for value in values):
+        values = [found[1] for line in lines[start:end] if (found := _HEADER.match(line.strip()))]
+        if subject and subject in map(_without_prefixes, values) and any(map(_OF_MAIL.match, values)):
             divider = start
             while divider and not lines[divider - 1].strip():
                 divider -= 1

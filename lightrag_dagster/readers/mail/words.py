@@ -9,7 +9,7 @@ from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name, joined_lines
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import parse_mail
-from lightrag_dagster.readers.mail.mailbox import mails
+from lightrag_dagster.readers.mail.mailbox import is_deleted, mails
 from lightrag_dagster.readers.mail.payloads import payload
 
 
@@ -35,4 +35,4 @@ def eml(data: bytes) -> Iterator[str]:
 def mbox(data: bytes) -> Iterator[str]:
     """Yield each text of the mails of a mailbox."""
     for mail in mails(data):
-        yield from eml(mail)
+        yield from () if is_deleted(mail) else eml(mail)

@@ -2,6 +2,7 @@
 
 from lxml import etree
 
+from lightrag_dagster.readers.office.sheets.number_formats import general, number_format
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -45,10 +46,24 @@ def _points(series: etree._Element, name: str) -> dict[int, str]:
     """Return the named values of a series, by position; for categories of several levels, all levels."""
     found: dict[int, str] = {}
     for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
-        value = " ".join((point.findtext("{*}v") or "").split())
+        value = _shown(point)
         place = int(point.get("idx") or 0)
         found[place] = f"{value} {found[place]}" if place in found else value
     return found
+
+
+def _shown(point: etree._Element) -> str:
+    """Return the value of a point; a number as its format shows it, since it may be a date or a share."""
+    value, around = " ".join((point.findtext("{*}v") or "").split()), point.getparent()
+    code = point.get("formatCode") or (around.findtext("{*}formatCode") if around is not None else None)
+    if not code:
+        return value
+    since = point.getroottree().find("{*}date1904")
+    write = number_format(code, 0, since_1904=since is not None and since.get("val") not in ("0", "false"))
+    try:
+        return (write or general)(float(value))
+    except (ValueError, OverflowError):  # no number, such as #N/A
+        return value
 
 
 def _words(element: etree._Element) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import mammoth
 
-from lightrag_dagster.readers.content import Content, UnreadableError, unread_attachments
+from lightrag_dagster.readers.content import Content, UnreadableError, bounded, unread_attachments
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
@@ -46,7 +46,7 @@ def read(data: bytes, figures: Figures | None = None, _imported: int = 0) -> Con
     return Content(
         "\n\n".join(filter(None, (text.strip(), prepared.comments))),
         properties,
-        note="; ".join((*hidden, *prepared.notes, *attached)) or None,
+        note="; ".join((*hidden, *bounded(prepared.notes), *attached)) or None,
         left_out=tuple(prepared.left_out),
     )
 

@@ -9,7 +9,7 @@ from pptx import Presentation
 
 from lightrag_dagster.readers.content import Content, unread_attachments
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import alternative_text, no_heading
+from lightrag_dagster.readers.inline import alternative_text, as_hidden, no_heading
 from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 from lightrag_dagster.readers.office.slides.order import Box, reading_order
@@ -57,6 +57,12 @@ def _box(shape: Any) -> Box | None:
 
 
 def _shape(shape: Any, figures: Figures | None) -> str:
+    """Return the text of a shape; one that is hidden is marked."""
+    is_hidden = shape._element._nvXxPr.cNvPr.get("hidden") in ("1", "true")
+    return as_hidden(_shown(shape, figures)) if is_hidden else _shown(shape, figures)
+
+
+def _shown(shape: Any, figures: Figures | None) -> str:
     if hasattr(shape, "shapes"):
         return "\n\n".join(_texts(shape.shapes, figures))
     if image := _image(shape):

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from lxml import etree
 
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
+from lightrag_dagster.readers.office.sheets.workbook import comments_of
 
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _BESIDE = re.compile(r"xl/(?:comments|threadedComments|drawings)(?:/[^/]+|\d+)\.xml")
 # Both begin with what is rare in a worksheet, for speed.
 _SHARED = re.compile(rb't="s"[^>]*>\s*<(?:\w+:)?v>\s*(\d+)')
 _PLAIN = re.compile(rb'<c r="[A-Z]+\d+"(?: t="n")?><v>(\d{1,15}|[\d.+-]{1,11})</')
-_COPY_OF_THREAD = "[Threaded comment]"
 
 
 def xlsx(data: bytes) -> Iterator[str]:
@@ -45,10 +45,9 @@ def _inline(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
 
 
 def _beside(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
-    for element in parse_part(archive, name).iter("{*}comment", "{*}threadedComment", "{*}txBody"):
-        text = _text(element, "t", "text")
-        if not text.startswith(_COPY_OF_THREAD):
-            yield text
+    part = parse_part(archive, name)
+    for element in (*comments_of(part), *part.iter("{*}threadedComment", "{*}txBody")):
+        yield _text(element, "t", "text")
 
 
 def _text(element: etree._Element, *names: str) -> str:

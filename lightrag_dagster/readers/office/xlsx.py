@@ -1,14 +1,12 @@
 """Spreadsheets: the tables of each sheet, with values as they are shown, under the name of the sheet."""
 
-from lightrag_dagster.readers.content import Content, unread_attachments
+from lightrag_dagster.readers.content import Content, first_few, unread_attachments
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
 from lightrag_dagster.readers.office.sheets.beside import drawn, put_comments
 from lightrag_dagster.readers.office.sheets.cells import read_cells
 from lightrag_dagster.readers.office.sheets.tables import to_markdown
 from lightrag_dagster.readers.office.sheets.workbook import WORKBOOK, Workbook, related
-
-_MOST_NAMED = 5  # cells in a note
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
@@ -19,10 +17,10 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     with open_archive(data, WORKBOOK) as archive:
         properties = read_properties(archive, "docProps/core.xml")
         book = Workbook(archive)
-        strings, formats = book.shared_strings(), book.number_formats()
+        strings, formats, struck = book.shared_strings(), book.number_formats(), book.struck_styles()
         texts, without_value = [], list[str]()
         for name, part, hidden in book.sheets():
-            sheet = read_cells(archive.read(part), strings, formats)
+            sheet = read_cells(archive.read(part), strings, formats, struck)
             without_value += [f"{name}!{place}" for place in sheet.without_value]
             beside = related(archive, part).values()
             put_comments(archive, beside, sheet)
@@ -36,6 +34,5 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 def _notes(places: list[str]) -> list[str]:
     if not places:
         return []
-    named = ", ".join(places[:_MOST_NAMED]) + ", …" * (len(places) > _MOST_NAMED)
     few = "1 formula has" if len(places) == 1 else f"{len(places)} formulas have"
-    return [f"{few} no stored value ({named}); open the file in a spreadsheet program and save it"]
+    return [f"{few} no stored value ({first_few(places)}); open the file in a spreadsheet program and save it"]

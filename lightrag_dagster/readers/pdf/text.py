@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties, unread_attachments
+from lightrag_dagster.readers.content import (
+    Content,
+    Properties,
+    UnreadableError,
+    first_few,
+    make_properties,
+    unread_attachments,
+)
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
@@ -36,7 +43,6 @@ _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
 _SAMPLE = 500  # characters of a turned page that are looked at
 _SMALL = 36  # points; a side of an image that is decoration
-_NAMED = 5  # pages in a note
 _DOTS = 200  # dots per inch of a drawn page
 
 
@@ -48,7 +54,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
     document = _open(data)
     try:
         has_form = open_form(document)
-        pages, bounds, drawn, beside, unknown = list[list[Line]](), [], [], [], []
+        pages, bounds, lost, beside, unknown = list[list[Line]](), [], [], [], []
         replaced, plain = list[str](), list[str]()
         attached, outside = list(find_attachments(document)), list[str]()
         for number, page in enumerate(open_pages(document)):
@@ -67,12 +73,11 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
             replaced += found.replaced
             bounds.append(page.get_bbox()[1::2] if page is not None else (0.0, 0.0))
             beside.append(shown)
-            if page is not None and (found.is_lost or _is_drawn(page, found.lines)):
-                drawn.append(number)
-            if found.is_unknown:
-                unknown.append(number + 1)
-        repeated = [] if keep_repeated_lines else find_repeated(pages, bounds)
-        pages, left_out = _without(pages, repeated)
+            lost += [number] * found.is_lost
+            unknown += [number + 1] * found.is_unknown
+        repeated = find_repeated(pages, bounds)
+        drawn = {*lost, *_find_drawn(document, pages, repeated)}
+        pages, left_out = _without(pages, [] if keep_repeated_lines else repeated)
         texts = [
             "\n\n".join(filter(None, parts))
             for parts in zip(with_headings(pages), map("\n\n".join, beside), strict=True)
@@ -81,7 +86,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
         return Content(
             texts,
             _properties(document),
-            drawn=tuple(drawn),
+            drawn=tuple(sorted(drawn)),
             note="; ".join([*_notes(data, left_out, outside, unknown), *unread_attachments(attached)]) or None,
             left_out=(*left_out, *outside, *replaced),
         )
@@ -150,8 +155,7 @@ def _notes(data: bytes, left_out: list[str], outside: list[str], unknown: list[i
     if _has_layers_off(data):
         yield "the text of layers that are switched off is read too"
     if unknown:
-        named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
-        yield f"fonts do not say which characters they show: text is wrong or missing on pages {named}"
+        yield f"fonts do not say which characters they show: text is wrong or missing on pages {first_few(unknown)}"
 
 
 def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
@@ -222,15 +226,24 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
             yield mark
 
 
-def _is_drawn(page: pypdfium2.PdfPage, lines: list[Line]) -> bool:
-    """Return True if the text of a page is in its images: it has none, or only a little over images that cover it."""
-    written = sum(len(line.text) for line in lines)
-    if written > _STAMP:
-        return False
-    objects = islice(page.get_objects(), _MOST_OBJECTS)
-    if not written:
-        return any(True for _ in objects)
+def _find_drawn(document: pypdfium2.PdfDocument, pages: list[list[Line]], repeated: list[set[int]]) -> Iterator[int]:
+    """Yield the numbers of pages whose text is in their images.
+
+    They have none, or only a little of their own, beside lines that repeat, over images that cover them.
+    """
+    for number, (lines, others) in enumerate(zip(pages, repeated, strict=True)):
+        own = sum(len(line.text) for place, line in enumerate(lines) if place not in others)
+        if own <= _STAMP:
+            with suppress(pypdfium2.PdfiumError):  # a damaged page
+                page = document[number]
+                if _is_covered(page) if any(line.text for line in lines) else any(True for _ in page.get_objects()):
+                    yield number
+                page.close()
+
+
+def _is_covered(page: pypdfium2.PdfPage) -> bool:
     width, height = page.get_size()
+    objects = islice(page.get_objects(), _MOST_OBJECTS)
     bounds = (one.get_bounds() for one in objects if one.type == pdfium.FPDF_PAGEOBJ_IMAGE)
     covered = sum((right - left) * (top - bottom) for left, bottom, right, top in bounds)
     return bool(covered > _COVERED * width * height)

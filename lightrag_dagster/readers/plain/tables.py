@@ -10,6 +10,8 @@ from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 
 _DELIMITERS = ",;\t|"
+_DIVIDED = re.compile(rf'[{_DELIMITERS}"]')
+_DECIMAL = re.compile(r"[^\w,]*(?:\d[\d.' ]*)?\d,\d+[^\d,]*")
 _SAID = re.compile(r"sep=([^\r\n\"])\r?\n")
 _ESCAPED_QUOTE = re.compile(r'\\"[^",;\t|\r\n]')
 _SAMPLE_ROWS = 20
@@ -131,14 +133,30 @@ def _title(row: Sequence[str]) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that gives the first rows, or those below titles, the most columns; a comma if none does."""
+    """Return the delimiter that gives the first rows, or those of tables, the most columns; a comma if none does.
 
-    def columns(delimiter: str) -> tuple[int, int]:
-        widths = list(islice(map(len, filter(None, _reader(text[:_MAX_CELL], delimiter))), _MOST_TITLES + _SAMPLE_ROWS))
-        below = list(dropwhile(lambda width: width == 1, widths))
-        return min(widths[:_SAMPLE_ROWS], default=0), min(below, default=0) if len(below) > 1 else 0
+    A line without any of them is a title or a remark. Another one goes before a comma that only numbers have.
+    """
+    sample = text[:_MAX_CELL]
+    divided = "".join(filter(_DIVIDED.search, io.StringIO(sample, newline="")))
 
-    return max(_DELIMITERS, key=columns)
+    def rows(mark: str) -> list[list[str]]:
+        return list(islice(filter(None, _reader(divided, mark)), _MOST_TITLES + _SAMPLE_ROWS))
+
+    def columns(mark: str) -> tuple[int, ...]:
+        first = islice(map(len, filter(None, _reader(sample, mark))), _SAMPLE_ROWS)
+        widths = [*map(len, rows(mark))]
+        table = [*dropwhile((1).__eq__, [*dropwhile((1).__eq__, widths)][::-1])]
+        return min(first, default=0), *(min(some) if len(some) > 1 else 0 for some in (widths, table))
+
+    best, other = (max(marks, key=columns) for marks in (_DELIMITERS, _DELIMITERS[1:]))
+    return other if best == "," and _has_decimals(rows(other)) else best
+
+
+def _has_decimals(rows: Sequence[Sequence[str]]) -> bool:
+    """Return True if the commas below the names of a table are decimal ones."""
+    cells = [cell for row in rows[1:] or rows if len(row) > 1 for cell in row if "," in cell]
+    return bool(cells) and len(rows[0]) > 1 and all(map(_DECIMAL.fullmatch, cells))
 
 
 def _used(row: Sequence[str]) -> int:

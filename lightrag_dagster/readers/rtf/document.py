@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from lightrag_dagster.readers.content import as_markdown_item
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import check_box, raised
+from lightrag_dagster.readers.inline import check_box, raised, write_struck
 from lightrag_dagster.readers.rtf.rows import RtfRow, table_of
 
 _BULLET = re.compile(r"[\W_]{1,3}|o")
@@ -116,7 +116,7 @@ class RtfDocument:
     def text(self) -> str:
         """Return the paragraphs and tables, with the notes below."""
         notes = (f"{number}. {' '.join(note.split())}" for number, note in enumerate(self.notes, start=1))
-        text = "\n\n".join(filter(None, (*self.paragraphs, "\n".join(notes))))
+        text = write_struck("\n\n".join(filter(None, (*self.paragraphs, "\n".join(notes)))))
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # two `\u` may be one character
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import struck
 from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
 from lightrag_dagster.readers.rtf.fonts import Encodings
 from lightrag_dagster.readers.rtf.rows import ABOVE, ON_LEFT, RtfRow
@@ -73,6 +74,7 @@ class _RtfReader:
             "plain": lambda _: self._plain(),
             "v": lambda on: self._set(is_hidden=on > 0),
             "deleted": lambda on: self._set(is_hidden=on > 0),
+            **dict.fromkeys(("strike", "striked"), lambda on: self._set(is_struck=on > 0)),
             "super": lambda on: self._set(is_raised=on > 0),
             "up": lambda points: self._set(is_raised=points > 0),
             **dict.fromkeys(("sub", "dn", "nosupersub"), lambda _: self._set(is_raised=False)),
@@ -191,7 +193,7 @@ class _RtfReader:
 
     def _plain(self) -> None:
         """Take the style of text that has none, in the default font."""
-        self._set(encoding=self._encodings.of(), is_hidden=False, is_raised=False)
+        self._set(encoding=self._encodings.of(), is_hidden=False, is_raised=False, is_struck=False)
 
     def _set_default(self, take: Callable[[Any], None], value: object) -> None:
         take(value)
@@ -238,6 +240,8 @@ class _RtfReader:
 
     def _add(self, text: str) -> None:
         into, properties = self._state.into, self.document.properties
+        if self._state.is_struck and into in ("text", "note"):
+            text = struck(text)
         if into == "text" and self._state.is_hidden:
             self.document.leave_out(text)
         elif into == "text":

@@ -13,3 +13,4 @@ class State:
     fallback: int = 1
     is_hidden: bool = False
     is_raised: bool = False
+    is_struck: bool = False

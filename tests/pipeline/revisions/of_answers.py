@@ -131,6 +131,7 @@ _TABLE = """\
 
 The brandt & söhne gmbh pays in March, and Lars Holm in Malmö keeps the list.
 """
+_PART_OF_CODE = "run()\n```\n\nIda Wren built the Corley Bridge.\n\n```\nstop()\n```\n\nPer Holm left."
 _TALK = """\
 Hey John, wow! I've met Maria in Bergen. Yeah, they're at Halden Weir.
 
@@ -248,7 +249,12 @@ def offline_answers() -> dict[str, Any]:
     for name in _PASSAGES:
         asked[f"extract {name}"] = OfflineChatModel(), _about(name)
     asked["a short German text"] = OfflineChatModel(), _about("hochwasser.txt", language="de", first=60)
-    for name, text in {"a table": _TABLE, "a part of a table": _TABLE.split("--- |\n")[1], "a talk": _TALK}.items():
+    for name, text in {
+        "a table": _TABLE,
+        "a part of a table": _TABLE.split("--- |\n")[1],
+        "a talk": _TALK,
+        "a part of code": _PART_OF_CODE,
+    }.items():
         asked[name] = OfflineChatModel(), _request("extract", fence(text))
     for question in (_QUESTION, "How does it work?", "豊川の水位計は誰が管理していますか？"):
         asked[f"keywords {question}"] = OfflineChatModel(), _request("keywords", fence(question))
@@ -273,6 +279,7 @@ def offline_names() -> dict[str, Any]:
         found[f"{name}, with a model of names"] = find_names(text, co_mentions=True, recognise=_recognise)
     found["a table"] = find_names(_TABLE, co_mentions=True)
     found["a talk"] = find_names(_TALK, co_mentions=True)
+    found["a part of code"] = find_names(_PART_OF_CODE, co_mentions=True)
     found["full stops"] = find_names("Nora Vogt zahlte 3,2 Mio. Euro, Kepler 5 Mrd. Dollar, und 5 %. Sales rose.")
     return found
 

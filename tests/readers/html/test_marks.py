@@ -55,6 +55,19 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             "<ul><li>Click <button type=button><b>OK</b></button></li></ul>", "- Click **OK**", id="D9 in an item"
         ),
         pytest.param(
+            "<style>.c1 { color: red; text-decoration: line-through }</style>"
+            "<p>Pay <span style='text-decoration: underline line-through'>500</span> 400 <span class=c1>300</span></p>"
+            "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><span class='x c1'>2</span></td></tr></table>"
+            "<p><span style='text-decoration-line:line-through'>5</span> <s>6</s> <del>7</del> <strike>8</strike></p>",
+            "Pay ~~500~~ 400 ~~300~~\n\n| a | b |\n|---|---|\n| 1 | ~~2~~ |\n\n~~5~~ ~~6~~ ~~7~~ ~~8~~",
+            id="struck text",
+        ),
+        pytest.param(
+            "<p>Due: <time>05 Mar 2024</time></p><p><b>From</b> <span><time>4 May</time></span></p>",
+            "Due: 05 Mar 2024\n\n**From** 4 May",
+            id="dates behind words",
+        ),
+        pytest.param(
             "<p>Set <label>Mode</label> to <output>5</output> by <time>noon</time> of the same long day.</p>",
             "Set Mode to 5 by noon of the same long day.",
             id="D9 other fields",

@@ -88,6 +88,8 @@ def test_small_and_odd_pages(page: str, expected: tuple[str | None, str]) -> Non
 def test_the_declared_encoding_is_honoured(page: str) -> None:
     assert extract_html(page.encode("latin-1"))[1] == "Café au lait"
     assert extract_html(page.encode("utf-8"))[1] == "Café au lait"
+    windows = page.replace("Café", "„Café“ – 5 €")  # which browsers read under the name of ISO-8859-1
+    assert extract_html(windows.encode("cp1252"))[1] == "„Café“ – 5 € au lait"
 
 
 def test_undecodable_bytes_say_why() -> None:

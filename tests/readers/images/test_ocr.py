@@ -124,6 +124,7 @@ def test_what_was_read_of_a_page_stays_where_no_text_is_recognised(
     pages = [np.zeros((height, 1, 3), np.uint8) for height in (1, 2)]
     found = ocr.recognise(Content(["a", "b"], drawn=(0, 1)), lambda _: iter(pages), lambda: None, keep=keep)
     assert found.text == expected
+    assert found.note == "no text was recognised in the images of pages 2; scan them again if they have any"
 
 
 @needs_ocr

@@ -105,6 +105,22 @@ def test_what_is_no_mailbox_has_a_reason_and_an_empty_one_no_text() -> None:
     assert extract("").text == ""
 
 
+DELETED = ["X-Mozilla-Status: 0009", "x-mozilla-status: 100D", "X-Status: AD", "X-Mozilla-Status2: 00200000"]
+KEPT = ["X-Mozilla-Status: 0001", "X-Mozilla-Status: 1010", "X-Status: AF", "X-Mozilla-Status2: 00000008"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", DELETED)
+def test_a_mail_that_its_program_has_marked_as_deleted_is_left_out_and_counted(mark: str, newline: str) -> None:
+    deleted = f"{BEGINS[1]}\n{mark}\n{mail('Secret', 'It fell.')}\n"
+    kept = "".join(f"{BEGINS[1]}\n{one}\n{mail('Levels', f'See {mark}.')}\n" for one in KEPT)
+    found = extract((kept + deleted + deleted).replace("\n", newline))
+    assert (found.text.count("# Levels"), "It fell." in found.text) == (len(KEPT), False)
+    assert (found.note, found.losses and found.losses.lost) == ("mails marked as deleted are left out: 2", 0)
+    alone = extract(deleted)
+    assert (alone.text, alone.why_empty) == ("", "all of its mails are marked as deleted: 1")
+
+
 @pytest.mark.long
 def test_a_mail_with_too_many_parts_in_parts_costs_itself_alone() -> None:
     parts = "".join(f'Content-Type: multipart/mixed; boundary="b{one}"\n\n--b{one}\n' for one in range(3000))

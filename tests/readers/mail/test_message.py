@@ -5,6 +5,7 @@ import io
 from email.message import EmailMessage
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from PIL import Image
 
@@ -13,7 +14,7 @@ from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.readers.mail import attachments
-from tests.readers.mail.raw import part, read, text_of
+from tests.readers.mail.raw import PAGE, PLAIN, part, read, text_of
 from tests.readers.office.workbooks import too_large
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -156,6 +157,62 @@ def test_many_attachments_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     assert extract_text(many, "a.eml").text.count("Kingfisher") == 1
 
 
+def with_scan(text: bytes) -> bytes:
+    """Return a PDF with its pages and two images of pages behind them."""
+    scan, target = io.BytesIO(), io.BytesIO()
+    page = Image.effect_noise((600, 800), 90)
+    page.save(scan, "PDF", save_all=True, append_images=[page])
+    with pypdfium2.PdfDocument(text) as book, pypdfium2.PdfDocument(scan.getvalue()) as scans:
+        book.import_pages(scans)
+        book.save(target)
+    return target.getvalue()
+
+
+COMMENTED = rb"{\rtf1 The gauge.{\*\annotation Is it?}}"
+SCANS = "the text of 2 of its pages is in images; save it as a file of its own, which documents.recognise_text reads"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "note"),
+    [
+        ("a.rtf", COMMENTED, "comments of reviewers are left out: 1"),
+        ("a.pdf", with_scan((SAMPLES / "fpdf2.pdf").read_bytes()), SCANS),
+        (
+            "a.eml",
+            b"Subject: x\nContent-Type: text/plain; charset=nonesuch\n\nPegel f\xe4llt.",
+            "a text: its encoding is not certain",
+        ),
+        ("a.mbox", b"From - Tue Mar  4 10:00:00 2025\nSubject: x\n\nx\n\n" * 2, ""),
+    ],
+)
+def test_the_doubts_of_an_attachment_are_those_of_the_mail(name: str, data: bytes, note: str) -> None:
+    found = extract_text(mail((name, data)).as_bytes(), "a.eml").note or ""
+    assert found.startswith(f"{name}: {note}" if note else "")
+    assert note or not found
+
+
+def test_the_encoding_of_an_invitation_may_be_in_doubt() -> None:
+    event = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Pegel f\xe4llt\nEND:VEVENT\nEND:VCALENDAR\n"
+    found = extract_text(mail(("a.ics", event)).as_bytes(), "a.eml")
+    assert "## Pegel fällt" in found.text
+    assert (found.note or "").startswith("a.ics: its encoding is not certain")
+
+
+def test_a_scan_that_is_attached_has_its_reason() -> None:
+    scan = io.BytesIO()
+    Image.effect_noise((600, 800), 90).save(scan, "PDF")
+    note = extract_text(mail(("a.pdf", scan.getvalue())).as_bytes(), "a.eml").note
+    reason = SCANS.replace("2 of its pages is", "1 of its pages is")
+    assert note == f"1 of 1 attachments are not read: a.pdf: {reason}"
+
+
+def test_the_first_doubts_are_named_and_the_others_counted() -> None:
+    files = [(f"{number}.rtf", COMMENTED) for number in range(5)]
+    note = extract_text(mail(*files).as_bytes(), "a.eml").note
+    named = "; ".join(f"{number}.rtf: comments of reviewers are left out: 1" for number in range(3))
+    assert note == f"{named}; 2 more doubts"
+
+
 @pytest.mark.long
 def test_an_attachment_that_ends_its_parser_costs_only_itself() -> None:
     found = extract_isolated(mail(("far.xlsx", too_large())).as_bytes(), "a.eml", ReadingOptions(), Limits(60, 512))
@@ -168,6 +225,55 @@ def picture(kind: str = "PNG", side: int = 100) -> bytes:
     target = io.BytesIO()
     Image.new("RGB", (side, 80), "navy").save(target, kind)
     return target.getvalue()
+
+
+PGP = "-----BEGIN PGP MESSAGE-----\nVersion: 1\n\nhQEMA7Pk\n=abcd\n-----END PGP MESSAGE-----"
+SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\nIt fell.\n-----BEGIN PGP SIGNATURE-----\n\niQEz\n"
+ENCRYPTED = "protected by S/MIME or PGP; save a copy without it"
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "note"),
+    [
+        (part(PLAIN, f"Hello.\n\n{PGP}\n\nBye."), "Hello.\n\n\n\nBye.", f"a text: {ENCRYPTED}"),
+        (part(PLAIN, PGP), "", f"a text: {ENCRYPTED}"),
+        (part(PAGE, f"<p>Hello.</p><p>{PGP}</p>".replace("\n", "<br>")), "Hello.", f"a text: {ENCRYPTED}"),
+        (part(PLAIN, f"{SIGNED}-----END PGP SIGNATURE-----\n"), "It fell.", None),
+        (
+            part(PLAIN, "It begins with -----BEGIN PGP MESSAGE-----."),
+            "It begins with -----BEGIN PGP MESSAGE-----.",
+            None,
+        ),
+        (
+            part(
+                "multipart/mixed",
+                part(PLAIN, ""),
+                part('application/pgp-encrypted; name="PGPMIME version identification"', "Version: 1\n"),
+                part('application/octet-stream; name="encrypted.asc"', PGP, disposition="attachment"),
+            ),
+            "Attachments: encrypted.asc",
+            f"1 of 1 attachments are not read: encrypted.asc: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part(PLAIN + '; name="a.txt"', f"\n{PGP}")),
+            "x\n\nAttachments: a.txt",
+            f"1 of 1 attachments are not read: a.txt: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part("application/pkcs7-mime", "MIIB")),
+            "x\n\nAttachments: smime.p7m",
+            f"1 of 1 attachments are not read: smime.p7m: {ENCRYPTED}",
+        ),
+        (
+            part("multipart/mixed", part(PLAIN, "x"), part('application/octet-stream; name="smime.p7m"', "MIIB")),
+            "x\n\nAttachments: smime.p7m",
+            f"1 of 1 attachments are not read: smime.p7m: {ENCRYPTED}",
+        ),
+    ],
+)
+def test_what_is_encrypted_is_no_text_and_noted(content: bytes, shown: str, note: str | None) -> None:
+    assert text_of(content).strip() == shown
+    assert read(content).note == note
 
 
 def test_images_in_and_beside_the_page_are_figures() -> None:

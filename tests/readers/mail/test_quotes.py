@@ -72,6 +72,30 @@ def test_the_earlier_mail_below_its_header_is_quoted_in_an_answer(
     assert (without_quotes(text, subject) or text.strip()) == ("Agreed." if is_quoted else text)
 
 
+TICKET = "Ticket: 4711\nSubject: Printer broken\n{}\n\nThe fuser was replaced."
+
+
+@pytest.mark.parametrize(
+    ("field", "is_header"),
+    [
+        ("Status: closed", False),
+        ("Due: 04.03.2025", False),
+        ("Due: 2025-03-04", False),
+        ("At: 10:11", False),
+        ("Version: 2025.10", False),
+        ("From: per@example.org", True),
+        ("Sent: Tuesday, March 4, 2025 10:11 AM", True),
+        ("Gesendet: Dienstag, 4. März 2025 10:11:05", True),
+        ("Sendt: 4. marts 2025 10.11", True),
+        ("Date: 3/4/25 10:11", True),
+        ("时间: 2025年3月4日 10:11", True),
+    ],
+)
+def test_lines_of_a_ticket_are_no_header_of_an_earlier_mail(field: str, is_header: bool) -> None:
+    text = TICKET.format(field)
+    assert without_quotes(f"Done.\n\n{text}", "Re: Printer broken") == ("Done." if is_header else f"Done.\n\n{text}")
+
+
 GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
 
 

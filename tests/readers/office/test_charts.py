@@ -61,3 +61,28 @@ def test_a_chart_or_diagram_that_is_not_in_the_file_costs_only_itself(name: str,
                 content = re.sub(rb"<Relationship [^>]*" + part + rb"[^>]*/>", b"", content)
             copy.writestr(member, content)
     assert extract_text(data.getvalue(), name).text == kept
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "shown"),
+    [
+        ("0%", "0.42", "42%"),
+        ("m/d/yyyy", "45658", "2025-01-01"),
+        ("mmm-yy", "45658", "Jan-2025"),
+        ("#,##0.00", "1234.5", "1,234.50"),
+        ("General", "4.2999999999999998", "4.3"),
+        ("0%", "#N/A", "#N/A"),
+    ],
+)
+def test_numbers_are_shown_by_their_formats(code: str, value: str, shown: str) -> None:
+    numbers = f"<numCache><formatCode>{code}</formatCode><pt idx='0'><v>{value}</v></pt></numCache>"
+    own = f"<numCache><formatCode>0</formatCode><pt idx='0' formatCode='{code}'><v>{value}</v></pt></numCache>"
+    for cache in (numbers, own):
+        chart = f"<chartSpace><ser><cat>{cache}</cat><val>{cache}</val></ser></chartSpace>"
+        assert chart_text(etree.fromstring(chart)).splitlines()[-1] == f"| {shown} | {shown} |"
+
+
+def test_dates_may_count_from_1904() -> None:
+    numbers = "<numCache><formatCode>yyyy-mm-dd</formatCode><pt idx='0'><v>44196</v></pt></numCache>"
+    chart = f"<chartSpace><date1904 val='1'/><ser><val>{numbers}</val></ser></chartSpace>"
+    assert chart_text(etree.fromstring(chart)).splitlines()[-1] == "| 2025-01-01 |"

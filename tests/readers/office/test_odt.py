@@ -186,6 +186,19 @@ def test_hidden_text_is_left_out_and_counted(body: str, styles: str) -> None:
     assert (found.text, found.note) == ("A", "hidden text is left out: 2 words")
 
 
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ('<text:placeholder text:placeholder-type="text">&lt;Name&gt;</text:placeholder>', "By:"),
+        ('<loext:content-control loext:showing-place-holder="true">Click.</loext:content-control>', "By:"),
+        ("<loext:content-control>Ida</loext:content-control>", "By: Ida"),
+    ],
+)
+def test_a_field_that_was_not_filled_is_empty(field: str, shown: str) -> None:
+    found = read(p(f"By: {field}"))
+    assert (found.text, found.note) == (shown, None)
+
+
 def test_a_text_that_is_all_hidden_says_so() -> None:
     found = read(p("Gone", "P"), text_style("P", 'text:display="none"', "paragraph"))
     assert (found.text, found.why_empty) == ("", "all of its text is hidden")

@@ -34,6 +34,18 @@ def box(slide: Any, text: str, left: float = 1, top: float = 1) -> Any:
     return shape
 
 
+@pytest.mark.parametrize("kind", ["sngStrike", "dblStrike", "noStrike"])
+def test_struck_text_is_marked(kind: str) -> None:
+    def write(slide: Any) -> None:
+        paragraph = box(slide, "Pay ").text_frame.paragraphs[0]
+        for text, said in (("50", kind), ("0 ", kind), ("400", "noStrike")):
+            run = paragraph.add_run()
+            run.text = text
+            run.font._element.set("strike", said)
+
+    assert deck(write).text == f"## Slide 1\n\nPay {'500' if kind == 'noStrike' else '~~500~~'} 400"
+
+
 @pytest.mark.parametrize(
     ("points", "texts", "expected"),
     [
@@ -125,6 +137,22 @@ def test_hidden_slides_are_marked(said: str, expected: str) -> None:
         slide._element.set("show", said)
 
     assert deck(write).text == expected
+
+
+def test_hidden_shapes_are_marked_also_of_groups() -> None:
+    def write(slide: Any) -> None:
+        slide.shapes.title.text = "Prices"
+        shapes = [slide.shapes.title, box(slide, "Was 500", top=2), box(slide, "Now 400", top=4)]
+        group = slide.shapes.add_group_shape()
+        shapes.append(group.shapes.add_textbox(Cm(1), Cm(9), Cm(5), Cm(1)))
+        shapes[-1].text_frame.text = "Draft\nof May"
+        table = slide.shapes.add_table(1, 1, Cm(1), Cm(12), Cm(9), Cm(3))
+        table.table.cell(0, 0).text = "Level"
+        for one, said in ((shapes[0], "1"), (shapes[1], "1"), (shapes[2], "0"), (shapes[3], "true"), (table, "1")):
+            one._element._nvXxPr.cNvPr.set("hidden", said)
+
+    text = "## Prices\n\nWas 500 (hidden)\n\nNow 400\n\nDraft\nof May\n\n(hidden)\n\n| Level |\n| --- |\n\n(hidden)"
+    assert deck(write, layout=5).text == text
 
 
 def placeholder(slide: Any, kind: str, text: str) -> Any:

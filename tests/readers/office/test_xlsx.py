@@ -1,6 +1,8 @@
 """Workbooks: values as they are shown, tables among them, and what stands beside them."""
 
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -178,12 +180,48 @@ def test_text_boxes_and_titles_of_charts_follow_the_table() -> None:
     ]
 
 
+@pytest.mark.parametrize(("said", "mark"), [("1", " (hidden)"), ("true", " (hidden)"), ("0", "")])
+def test_hidden_text_boxes_and_charts_are_marked(said: str, mark: str) -> None:
+    def write(book: Any, page: Any) -> None:
+        page.write_row(0, 0, ["Gauge", 3])
+        page.insert_textbox("D2", "Ida Wren")
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=Levels!$B$1:$B$1", "name": "Corley"})
+        page.insert_chart("D9", chart)
+
+    data = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(written(write))) as book, zipfile.ZipFile(data, "w") as copy:
+        for name in book.namelist():
+            copy.writestr(name, book.read(name).replace(b"<xdr:cNvPr ", f'<xdr:cNvPr hidden="{said}" '.encode()))
+    assert text_of(data.getvalue()).split("\n\n")[1:] == [f"Corley{mark}", f"Ida Wren{mark}"]
+
+
 def test_raised_numbers_of_a_cell() -> None:
     def write(book: Any, page: Any) -> None:
         up = book.add_format({"font_script": 1})
         page.write_rich_string("A1", "Area in m", up, "2", ", flow in 10", up, "6", " l")
 
     assert text_of(written(write)) == "| Area in m², flow in 10^6 l |\n| --- |"
+
+
+def test_struck_text_is_marked() -> None:
+    def write(book: Any, page: Any) -> None:
+        out, money = (
+            book.add_format({"font_strikeout": True}),
+            book.add_format({"font_strikeout": 1, "num_format": "0.00"}),
+        )
+        page.write_rich_string("A1", "Pay ", out, "500 ", "400")
+        page.write_row("A2", ["Old", 7, 3], out)
+        page.write_row("A3", ["New", 8])
+        page.write("B4", 5, money)
+        page.write_formula("C4", "=B4+1", out, 6)
+        page.write_rich_string("C5", "In ", out, "part", out)
+        page.write("A6", "", out)
+
+    assert text_of(written(write)) == (
+        "| Pay ~~500~~ 400 |  |  |\n| --- | --- | --- |\n| ~~Old~~ | ~~7~~ | ~~3~~ |\n| New | 8 |\n"
+        "|  | ~~5.00~~ | ~~6~~ |\n|  |  | In ~~part~~ |"
+    )
 
 
 def test_what_is_hidden_is_marked() -> None:
@@ -199,3 +237,34 @@ def test_what_is_hidden_is_marked() -> None:
         "| Gauge | Code (hidden) | Level |  |\n| --- | --- | --- | --- |\n| Kessing | k1 | 3.2 |\n"
         "| Corley | c2 | 0.97 | (hidden) |\n\n## Old (hidden)\n\n| Weir |\n| --- |"
     )
+
+
+def threaded(author: str, copy: str, *, has_thread: bool = True) -> bytes:
+    """Return a workbook with a comment, and the copy of it that programs read which do not know threads."""
+    kinds = {"comments": "comments1", "threadedComment": "threadedComments/threadedComment1"}
+    related = "".join(
+        f'<Relationship Id="{kind}" Type="x/{kind}" Target="../{part}.xml"/>'
+        for kind, part in kinds.items()
+        if has_thread or kind == "comments"
+    )
+    comment = f'<comment ref="A2" authorId="1"><text><t>{copy}</t></text></comment>'
+    own = '<comment ref="B2" authorId="0"><text><t>Of Ida</t></text></comment>'
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": f"<Relationships>{related}</Relationships>",
+        "xl/comments1.xml": f"<comments><authors><author>Ida</author><author>{author}</author></authors>"
+        f"<commentList>{comment}{own}</commentList></comments>",
+    }
+    if has_thread:
+        thread = '<threadedComment ref="A2"><text>Sensor broken</text></threadedComment>'
+        parts["xl/threadedComments/threadedComment1.xml"] = f"<ThreadedComments>{thread}</ThreadedComments>"
+    cells = "".join(f'<c r="{at}" t="inlineStr"><is><t>{at}</t></is></c>' for at in ("A1", "B1"))
+    rows = f'<row r="1">{cells}</row><row r="2">{cells.replace("1", "2")}</row>'
+    return by_hand(f"<worksheet><sheetData>{rows}</sheetData></worksheet>", **parts)
+
+
+@pytest.mark.parametrize("copy", ["[Threaded comment] Comment: Sensor broken", "[Kommentarthread] Kommentar: Sensor"])
+def test_of_a_thread_and_its_copy_one_is_read(copy: str) -> None:
+    row = text_of(threaded("tc={0A1B}", copy)).split("\n")[2]
+    assert row == "| A2 (comment: Sensor broken) | B2 (comment: Of Ida) |"
+    row = text_of(threaded("tc={0A1B}", copy, has_thread=False)).split("\n")[2]
+    assert row == f"| A2 (comment: {copy}) | B2 (comment: Of Ida) |"

@@ -6,6 +6,7 @@ import zlib
 import pypdfium2
 import pytest
 
+from lightrag_dagster.readers.content import ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from tests.readers.pdf.pages import Shown
 from tests.readers.pdf.pages import pdf as of_places
@@ -237,3 +238,31 @@ def test_marks_that_are_drawn_behind_all_text_are_before_their_items() -> None:
     assert extract_text(of_places([*items, *marks]), "a.pdf").text == (
         "1. the upper gauge\n2. the lower gauge\n\nAll are read."
     )
+
+
+SCAN = "q 595 0 0 842 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q"
+TYPED = [Shown(72, 600 - 20 * at, "The weir was built by Ida Wren, and its gates are of oak.") for at in range(2)]
+NOT_READ = "text in the images of pages {} is not read; documents.recognise_text reads it"
+
+
+def stamp(page: int) -> Shown:
+    return Shown(40, 825, f"Case 1:19-cv-07301-CM-RWL Document 125-3 Filed 12/14/20 Page {page} of 8", 8)
+
+
+def test_scanned_pages_behind_others_are_named() -> None:
+    assert extract_text(of_places(TYPED, [], [], [], drawn=SCAN), "a.pdf").note == NOT_READ.format("2, 3, 4")
+    assert extract_text(of_places(TYPED, *[[]] * 7, drawn=SCAN), "a.pdf").note == NOT_READ.format("2, 3, 4, 5, 6, …")
+    assert extract_text(of_places(TYPED, TYPED, drawn=SCAN), "a.pdf").note is None
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_stamp_that_repeats_is_not_the_text_of_a_scan(keep: bool) -> None:
+    options = ReadingOptions(keep_repeated_lines=keep)
+    data = of_places([stamp(1), *TYPED], *([stamp(page)] for page in range(2, 5)), drawn=SCAN)
+    found = extract_text(data, "a.pdf", options)
+    assert found.note is not None
+    assert found.note.endswith(NOT_READ.format("2, 3, 4"))
+    assert ("Case" in found.text) == keep
+    found = extract_text(of_places(*([stamp(page)] for page in range(1, 5)), drawn=SCAN), "a.pdf", options)
+    assert (found.note, found.text.count("Case")) == (NOT_READ.format("1, 2, 3, 4"), 4)
+    assert extract_text(of_places(*([stamp(page)] for page in range(1, 5))), "a.pdf", options).note is None

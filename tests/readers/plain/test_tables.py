@@ -116,3 +116,41 @@ def test_every_cell_of_a_file_is_in_the_table(rows: list[list[str]]) -> None:
 )
 def test_a_second_table_with_names_of_its_own_stays_apart(text: str, tables: int) -> None:
     assert read(text.encode()).text.count("| --- |\n") == tables
+
+
+DECIMAL = ["Monat;Umsatz;Ziel", "Januar;1,50;2,00", "Februar;1.203,25 €;-4,75 €"]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Umsatz nach Monat", "", *DECIMAL],
+        ["Umsatz, nach Monat", *DECIMAL],
+        [*DECIMAL, "", "Quelle: Amt, Ulm"],
+        [*DECIMAL, "", "Zweites Halbjahr", "", *DECIMAL],
+        DECIMAL[1:],
+        ["12,50;13,20"],
+        ["Titel", "", "A;B", "12,50;13,20", "1,50;3,20"],
+        ["Titel", "Umsatz, netto;Ziel, netto", "1,50;2,00", "3,5;4,5"],
+    ],
+)
+def test_commas_in_numbers_divide_no_cells(lines: list[str], mark: str) -> None:
+    table = read("\n".join(lines).replace(";", mark).encode()).text
+    for line in lines:
+        assert line.count(";") == 0 or f"| {line.replace(';', ' | ')} |" in table
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["id,tags", "1,a;b", "2,c;d"],
+        ["Values", "", "id,values", "1,5;6", "2,7;8"],
+        ["Sales; all of them", "Month,Sales", "Jan,1", "Feb,2"],
+        ["name,lat;lon", "Ulm,1.5;2.5", "A1,1.5;2.5"],
+    ],
+)
+def test_lists_in_cells_are_not_divided(lines: list[str]) -> None:
+    table = read("\n".join(lines).encode()).text
+    for line in lines:
+        assert "," not in line or f"| {line.replace(',', ' | ')} |" in table

@@ -44,6 +44,20 @@ def test_hidden_and_deleted_text_is_left_out(body: str, text: str) -> None:
     assert text_of(body) == text
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"Pay {\strike 500} 400", "Pay ~~500~~ 400"),
+        (r"Pay \striked1 5\'300 \striked0 400", "Pay ~~500~~ 400"),
+        (r"Pay \strike 500 \plain 400\par\strike\par B", "Pay ~~500~~ 400\n\n~~B~~"),
+        (r"\trowd\cellx1000\intbl{\strike a} b\cell\row\pard {\strike\strike0 c}", "| ~~a~~ b |\n| --- |\n\nc"),
+        (r"A{\footnote {\strike One} two} b", "A[1] b\n\n1. ~~One~~ two"),
+    ],
+)
+def test_struck_text_is_marked(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
 def test_what_is_left_out_is_reported() -> None:
     found = read(rb"{\rtf1\ansi A {\v HIDDEN}text{\deleted GONE}.{\*\annotation No!\par Never.} B}")
     assert (found.text, found.left_out) == ("A text. B", ("HIDDEN", "GONE", "No! Never."))

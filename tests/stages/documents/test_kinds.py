@@ -154,6 +154,17 @@ def test_what_a_mail_server_keeps_beside_mails_is_no_document(tmp_path: Path) ->
     assert named["subscriptions"]["content"].endswith("The gauge rose.")
 
 
+def test_a_mail_of_a_maildir_that_is_marked_as_deleted_is_skipped(tmp_path: Path) -> None:
+    names = ["1.M1P7.host:2,ST", "2.M1P7.host,S=9:2,FRTa", "3.M1P7.host!2,T", "4.M1P7.host:2,S", "5.M1T7.host:2,"]
+    paths = [f"cur/170000000{name}" for name in names]
+    write(tmp_path / "files", dict.fromkeys(paths, MAIL.format("Levels", "The gauge rose.")))
+    for name, types in (("plain", {}), ("typed", {"cur/**": "eml"})):
+        rows = read(settings_of(tmp_path, name, types=types))
+        assert [path for path in paths if rows[path]["status"] == "skipped"] == paths[:3]
+        assert {rows[path]["error"] for path in paths[:3]} == {"a mail that is marked as deleted (flag T)"}
+        assert {rows[path]["media_type"] for path in paths[:3]} == {"application/x-mail-server"}
+
+
 @pytest.mark.parametrize(
     ("types", "path", "media_type"),
     [

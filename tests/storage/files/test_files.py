@@ -221,7 +221,7 @@ def test_what_a_bucket_lost_of_a_folder_is_there_again(home: Home, reader: Reade
 def test_a_generation_that_another_machine_removed_is_there_again(home: Home, reader: Reader) -> None:
     def build() -> None:
         with home.files.session():
-            home_format.begin(home)
+            home_format.begin(home.for_worker())
             write(home, ENTITIES, "rows")
             atomic.write_text(home.root / RECORD, "{}")
 
@@ -259,7 +259,7 @@ def test_records_are_those_of_the_last_writer(home: Home, reader: Reader) -> Non
     one, other = (there.root / name for name in ("accepted/notes.json", "accepted/office.json"))
     for text in ("1", "2"):
         with home.files.session():
-            home_format.begin(home)
+            home_format.begin(home.for_worker())
             for path in (one, other):
                 atomic.write_text(home.root / path.relative_to(there.root), text)
         if text == "1":
@@ -275,7 +275,7 @@ def test_all_records_are_taken_over_only_of_a_home_that_can_be_read(
     home: Home, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with home.files.session():
-        home_format.begin(home)
+        home_format.begin(home.for_worker())
     monkeypatch.setattr(home_format, "FORMAT", home_format.FORMAT + 1)
     with pytest.raises(StoreError, match="`lightrag-dagster run` takes it over"):
         refresh(reader())

@@ -102,7 +102,7 @@ def test_of_a_home_on_disk_it_is_a_folder(tmp_path: Path, shares_disk: bool) -> 
 def test_a_generation_is_fetched_where_a_worker_has_a_cache_of_its_own(home: Home, tmp_path: Path) -> None:
     names = ("generation.json", "entities.parquet")
     with home.files.session():
-        home_format.begin(home)
+        home_format.begin(home.for_worker())
         for name in names:
             atomic.write_text(home.generation("gen-1") / name, name)
     begun = replace(home, database=None)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.mutants.__main__ import FOLDERS
 from tools.mutants.drawing import draw, mutants_of
 
 ROOT = Path(__file__).parents[3]
@@ -83,3 +84,10 @@ def test_the_draw_is_the_same_every_time_and_follows_edits(tmp_path: Path) -> No
     (tmp_path / "a.py").write_text("import os\n\n" + (tmp_path / "a.py").read_text() + "def g(x):\n    return -x\n")
     again = draw(tmp_path, ["."], 20, 1)
     assert len({one.key for one in again} & {one.key for one in first}) >= 18
+
+
+def test_every_folder_has_files_and_one_without_is_refused(tmp_path: Path) -> None:
+    for folder in FOLDERS:
+        assert draw(ROOT, [folder], 1, 0), folder
+    with pytest.raises(ValueError, match="build has no files"):
+        draw(tmp_path, ["build"], 1, 0)

@@ -16,13 +16,14 @@ _NOTHING = {
     *("alphabetical-index-auto-mark-file", "soft-page-break", "table-column", "table-columns"),
     *("annotation-end", "number", "script", "change", "change-start", "change-end", "index-title-template"),
 }
+_NOT_FILLED = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}showing-place-holder"
 _INDEX_SOURCE = "-source"
 _MOST_REPEATED = 1000
 _LONGEST_REPEATED = 300_000  # characters of HTML in a document, by repeated cells and rows
 
 
 class Page:
-    """A writer of a text; `left_out` has what is hidden, and how characters are read (ruby)."""
+    """A writer of a text; `left_out` has what is hidden, fields not filled, and how characters are read (ruby)."""
 
     def __init__(self, styles: Styles, drawings: Drawings) -> None:
         self.left_out: list[str] = []
@@ -165,8 +166,9 @@ class Page:
             return " " * min(number_of(element, f"{TEXT}c", 1), _MOST_REPEATED)
         if kind in ("tab", "line-break"):
             return "\t" if kind == "tab" else "\n" if code else "<br>"
-        if kind in ("ruby-text", "hidden-text") or self._is_hidden(element):
-            self._hide(element, ruby=kind == "ruby-text")
+        beside = kind in ("ruby-text", "placeholder") or element.get(_NOT_FILLED) == "true"
+        if beside or kind == "hidden-text" or self._is_hidden(element):
+            self._hide(element, counted=not beside)
             return ""
         if kind == "note":
             return self._note(element)
@@ -205,10 +207,10 @@ class Page:
             return self._look(element).hidden or any(_is_true(one, "is-hidden") for one in marks)
         return kind == "span" and self._styles.look("text", element.get(f"{TEXT}style-name")).hidden
 
-    def _hide(self, element: etree._Element, *, ruby: bool = False) -> None:
+    def _hide(self, element: etree._Element, *, counted: bool = True) -> None:
         text = " ".join(" ".join(map(str, element.itertext())).split())
         self.left_out.append(text)
-        self.hidden += [] if ruby else text.split()
+        self.hidden += text.split() if counted else []
 
 
 def _marked(text: str, look: Look) -> str:

@@ -1,24 +1,23 @@
 """Parts beside the cells of a worksheet: comments, text boxes, names in charts, and images."""
 
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from lxml import etree
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import alternative_text, no_heading
+from lightrag_dagster.readers.inline import alternative_text, as_hidden, no_heading
 from lightrag_dagster.readers.office.archive import parse_part
 from lightrag_dagster.readers.office.charts import chart_names
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
-from lightrag_dagster.readers.office.sheets.workbook import RelatedPart, named, related, text_of
+from lightrag_dagster.readers.office.sheets.workbook import RelatedPart, comments_of, named, related, text_of
 
-_COPY_OF_THREAD = "[Threaded comment]"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
-def put_comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], sheet: Sheet) -> None:
+def put_comments(archive: zipfile.ZipFile, beside: Collection[RelatedPart], sheet: Sheet) -> None:
     """Write each comment of a worksheet into its cell, behind the value."""
     for place, text in comments(archive, beside):
         area = area_of(place)
@@ -27,15 +26,14 @@ def put_comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], sheet:
             row[area.column] = f"{row.get(area.column, '')} (comment: {text})".strip()
 
 
-def comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart]) -> Iterator[tuple[str, str]]:
+def comments(archive: zipfile.ZipFile, beside: Collection[RelatedPart]) -> Iterator[tuple[str, str]]:
     """Yield the cell and the text of each comment, with the answers to it, each of which is a comment too."""
+    has_threads = any(one.kind == "threadedComment" for one in beside)
     for one in beside:
         if one.kind == "comments":
-            for comment in parse_part(archive, one.part).iterfind("{*}commentList/{*}comment"):
+            for comment in comments_of(parse_part(archive, one.part), copies=not has_threads):
                 text = comment.find("{*}text")
-                said = one_line(text_of(text)) if text is not None else ""
-                if not said.startswith(_COPY_OF_THREAD):  # for programs that do not know threads
-                    yield comment.get("ref", ""), said
+                yield comment.get("ref", ""), one_line(text_of(text)) if text is not None else ""
         elif one.kind == "threadedComment":
             for comment in parse_part(archive, one.part).iterfind("{*}threadedComment"):
                 yield comment.get("ref", ""), one_line(comment.findtext("{*}text") or "")
@@ -52,17 +50,24 @@ def drawn(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], figures: Figu
 def _drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iterator[str]:
     parts = related(archive, part)
     for element in parse_part(archive, part).iter("{*}sp", "{*}pic", "{*}chart"):
-        kind = etree.QName(element).localname
-        if kind == "sp":
-            yield "\n".join(_paragraphs(element))
-        elif kind == "chart":
-            chart = parts.get(named(element, "id"))
-            yield no_heading(chart_names(parse_part(archive, chart.part))) if chart else ""
-        elif figures is not None:
-            about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
-            image = parts.get(named(shown, "embed")) if shown is not None else None
-            if image and (name := figures.name_of(archive.read(image.part))):
-                yield mark_of(alternative_text(about.get("descr", "")) if about is not None else "", name)
+        text = _text(archive, element, parts, figures)
+        around = (one.find("*/{*}cNvPr") for one in (element, *element.iterancestors()))
+        yield as_hidden(text) if any(one is not None and one.get("hidden") in ("1", "true") for one in around) else text
+
+
+def _text(
+    archive: zipfile.ZipFile, element: etree._Element, parts: dict[str, RelatedPart], figures: Figures | None
+) -> str:
+    kind = etree.QName(element).localname
+    if kind == "sp":
+        return "\n".join(_paragraphs(element))
+    if kind == "chart":
+        chart = parts.get(named(element, "id"))
+        return no_heading(chart_names(parse_part(archive, chart.part))) if chart else ""
+    about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
+    image = parts.get(named(shown, "embed")) if shown is not None else None
+    name = figures.name_of(archive.read(image.part)) if figures is not None and image else None
+    return mark_of(alternative_text(about.get("descr", "")) if about is not None else "", name) if name else ""
 
 
 def _paragraphs(element: etree._Element) -> Iterator[str]:

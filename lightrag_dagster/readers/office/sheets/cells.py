@@ -5,12 +5,13 @@ that one stray cell in the last row is a gigabyte.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.parsers import expat
 
 from lightrag_dagster.readers.content import UnreadableError
+from lightrag_dagster.readers.inline import struck, write_struck
 from lightrag_dagster.readers.office.archive import DAMAGED
 from lightrag_dagster.readers.office.sheets.number_formats import general
 
@@ -83,13 +84,13 @@ def column_of(letters: str) -> int:
     return number - 1
 
 
-def read_cells(data: bytes, strings: Sequence[str], formats: Sequence[Format]) -> Sheet:
-    """Return the cells of a worksheet, by the shared strings and the number formats of its workbook.
+def read_cells(data: bytes, strings: Sequence[str], formats: Sequence[Format], struck_styles: Set[str]) -> Sheet:
+    """Return the cells of a worksheet, by the shared strings, number formats and struck styles of its workbook.
 
     Raises:
         UnreadableError: the XML is damaged.
     """
-    reader = _Reader(strings, formats)
+    reader = _Reader(strings, formats, struck_styles)
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _refuse
     rest = _without_usual_rows(data, reader)
@@ -127,7 +128,8 @@ class _Columns(dict[str, int]):
 class _Reader:
     """A collector of rows, and of the events of a parser for those that are not of the usual shape."""
 
-    def __init__(self, strings: Sequence[str], formats: Sequence[Format]) -> None:
+    def __init__(self, strings: Sequence[str], formats: Sequence[Format], struck_styles: Set[str]) -> None:
+        self._struck = struck_styles
         self.sheet = Sheet()
         self._strings = strings
         self._by_style = {"": formats[0] if formats else None} | {str(n): one for n, one in enumerate(formats)}
@@ -145,7 +147,8 @@ class _Reader:
         """
         found = _ROW.search(text)
         cells = _CELL.findall(text, found.end()) if found else []
-        if found is None or len(cells) != text.count("<c ", found.end()):
+        is_struck = bool(self._struck) and any(one[1] in self._struck for one in cells)
+        if found is None or len(cells) != text.count("<c ", found.end()) or is_struck:
             return _ANY_ROW.sub(self._numbered, text) + _END
         self._start_row(int(found[1]) - 1, hidden="hidden" in found[2] and _HIDDEN.search(found[2]) is not None)
         strings, formats, taken, columns = self._strings, self._by_style, self._cells, self._columns
@@ -222,7 +225,8 @@ class _Reader:
         else:
             return
         if text:
-            self._cells[self._column] = text
+            is_struck = self._cell.get("s") in self._struck and "~~" not in text
+            self._cells[self._column] = write_struck(struck(text)) if is_struck else text
 
     def _shown(self, value: str, kind: str, style: str) -> str:
         if kind == "s":

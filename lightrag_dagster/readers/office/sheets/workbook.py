@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from lightrag_dagster.readers.inline import raised
+from lightrag_dagster.readers.inline import raised, struck, write_struck
 from lightrag_dagster.readers.office.archive import parse_part
 from lightrag_dagster.readers.office.sheets.cells import Format, one_line
 from lightrag_dagster.readers.office.sheets.number_formats import number_format
@@ -38,6 +38,8 @@ class Workbook:
         self._parts = related(archive, WORKBOOK)
         self._part_of = {one.kind: one.part for one in reversed(self._parts.values())}
         self._about = parse_part(archive, WORKBOOK)
+        styles = self._part_of.get("styles")
+        self._styles = parse_part(archive, styles) if styles else etree.Element("styleSheet")
 
     def sheets(self) -> list[SheetPart]:
         """Return the sheets in their order."""
@@ -52,16 +54,20 @@ class Workbook:
         part = self._part_of.get("sharedStrings")
         return [one_line(text_of(item)) for item in parse_part(self._archive, part).iterfind("{*}si")] if part else []
 
+    def struck_styles(self) -> set[str]:
+        """Return the styles of cells whose text is struck out, by their numbers as cells name them."""
+        fonts = [_is_struck(one) for one in self._styles.iterfind("{*}fonts/{*}font")]
+        looks = (int(one.get("fontId", "0")) for one in self._styles.iterfind("{*}cellXfs/{*}xf"))
+        return {str(number) for number, font in enumerate(looks) if font < len(fonts) and fonts[font]}
+
     def number_formats(self) -> Sequence[Format]:
         """Return the number format of each style of cells; None for plain numbers."""
-        part = self._part_of.get("styles")
-        if not part:
-            return []
-        styles = parse_part(self._archive, part)
-        codes = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
+        codes = {
+            one.get("numFmtId"): one.get("formatCode", "") for one in self._styles.iterfind("{*}numFmts/{*}numFmt")
+        }
         about = self._about.find("{*}workbookPr")
         since_1904 = about is not None and about.get("date1904") in ("1", "true")
-        numbers = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
+        numbers = [one.get("numFmtId", "0") for one in self._styles.iterfind("{*}cellXfs/{*}xf")]
         known = {one: number_format(codes.get(one), int(one), since_1904=since_1904) for one in dict.fromkeys(numbers)}
         return [known[one] for one in numbers]
 
@@ -78,8 +84,21 @@ def text_of(item: etree._Element) -> str:
         elif kind == "r":
             run = child.findtext("{*}t") or ""
             mark = child.find("{*}rPr/{*}vertAlign")
+            run = struck(run) if _is_struck(child.find("{*}rPr")) else run
             text += raised(text, run) if mark is not None and mark.get("val") == "superscript" else run
-    return text
+    return write_struck(text)
+
+
+def _is_struck(font: etree._Element | None) -> bool:
+    found = font.find("{*}strike") if font is not None else None
+    return found is not None and found.get("val", "1") in ("1", "true")
+
+
+def comments_of(part: etree._Element, *, copies: bool = False) -> list[etree._Element]:
+    """Return the comments of a part; those of threads too, which are copies for older programs, if `copies`."""
+    authors = enumerate(part.iterfind("{*}authors/{*}author"))
+    threads = {str(number) for number, one in authors if (one.text or "").startswith("tc={") and not copies}
+    return [one for one in part.iterfind("{*}commentList/{*}comment") if one.get("authorId") not in threads]
 
 
 def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:

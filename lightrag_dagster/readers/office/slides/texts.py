@@ -5,11 +5,12 @@ from typing import Any
 
 from lxml import etree
 
-from lightrag_dagster.readers.inline import raised
+from lightrag_dagster.readers.inline import raised, struck, write_struck
 from lightrag_dagster.readers.office.office_formulas import write_runs
 from lightrag_dagster.readers.office.sheets.cells import Area
 from lightrag_dagster.readers.office.sheets.tables import joined_table
 
+_NOT_STRUCK = "noStrike"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
@@ -37,8 +38,9 @@ def lines(text_body: Any) -> Iterator[tuple[int, str]]:
                 text += " "
             elif kind in ("r", "fld"):
                 look, said = run.find("{*}rPr"), run.findtext("{*}t") or ""
+                said = struck(said) if look is not None and look.get("strike", _NOT_STRUCK) != _NOT_STRUCK else said
                 text += raised(text, said) if look is not None and _is_raised(look.get("baseline", "0")) else said
-        if text := " ".join(text.split()):
+        if text := write_struck(" ".join(text.split())):
             yield paragraph.level, text
 
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from email import message_from_bytes, policy
 
 from lightrag_dagster.readers.content import Content
-from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.markup import to_markdown
+from lightrag_dagster.readers.mail.charsets import decode_text
+from lightrag_dagster.readers.mail.payloads import payload
 from lightrag_dagster.readers.rtf import reader as rtf
 
 _PAGE = re.compile(rb"<(?:!doctype html|html|head|body|p|div|table|h\d|ul|ol|span|meta)\b", re.IGNORECASE)
@@ -28,10 +29,9 @@ def read_chunk(data: bytes, read_word: Callable[[bytes], Content]) -> Content:
         return rtf.read(data)
     if _MAIL.search(beginning) and not beginning.startswith(b"<"):
         return _read_web_archive(data)
-    if _PAGE.search(data[:_WITHIN].replace(b"\0", b"")):
-        return Content(to_markdown(data).strip())
-    text, note = decode(data)
-    return Content(text.strip(), note=note)
+    text, note = decode_text(data, None)
+    is_page = _PAGE.search(data[:_WITHIN].replace(b"\0", b""))
+    return Content((to_markdown(text) if is_page else text).strip(), note=note)
 
 
 def _read_web_archive(data: bytes) -> Content:
@@ -40,5 +40,5 @@ def _read_web_archive(data: bytes) -> Content:
     body = message.get_body(("html", "plain"))
     if body is None:
         return Content("")
-    text = body.get_content()
-    return Content(to_markdown(text).strip() if body.get_content_subtype() == "html" else text.strip())
+    text, note = decode_text(payload(body)[0], body.get_content_charset())
+    return Content((to_markdown(text) if body.get_content_subtype() == "html" else text).strip(), note=note)

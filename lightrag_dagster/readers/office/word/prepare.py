@@ -21,7 +21,7 @@ from lightrag_dagster.readers.office.word.marks import place
 from lightrag_dagster.readers.office.word.numbering import WordNumbering
 from lightrag_dagster.readers.office.word.package import Relations, main_part, relations
 from lightrag_dagster.readers.office.word.styles import WordStyles
-from lightrag_dagster.readers.office.word.xml import R, W, all_of, new_paragraph, parse, remove, replace
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, is_on, new_paragraph, parse, remove, replace
 
 
 @dataclass
@@ -86,12 +86,33 @@ def _prepare(
     runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
-    prepared.left_out += [*hidden, *runs.tidy_runs(root, styles)]
+    prepared.left_out += [*hidden, *_drop_placeholders(root), *runs.tidy_runs(root, styles)]
+    _strike_once(root)
     paragraphs.join_paragraphs(root)
     paragraphs.fill_rows(root)
     shapes.place_drawings(root, partial(_drawn, archive, related, prepared))
     write_runs(root)
     _import_chunks(archive, related, root, prepared, read_word)
+
+
+def _drop_placeholders(root: etree._Element) -> list[str]:
+    """Remove what fields of a form show until they are filled, such as "Choose an item.", and return it."""
+    shown = [one for one in all_of(root, "sdt") if is_on(one, "sdtPr/showingPlcHdr")]
+    found = [run for one in shown for run in one.iterfind(f"{W}sdtContent//{W}r")]
+    texts = ["".join(text.text or "" for text in run.iter(f"{W}t")) for run in found]
+    for run in found:
+        remove(run)
+    return texts
+
+
+def _strike_once(root: etree._Element) -> None:
+    """Write text that is struck out by two lines as by one, which mammoth knows."""
+    for twice in all_of(root, "dstrike"):
+        properties = twice.getparent()
+        if is_on(properties, "dstrike"):
+            for once in properties.findall(f"{W}strike"):
+                remove(once)
+            twice.tag = f"{W}strike"
 
 
 def _comments(comments: etree._Element | None, document: etree._Element, styles: WordStyles) -> str:
@@ -133,6 +154,7 @@ def _import_chunks(
             continue
         text = content.text if isinstance(content.text, str) else "\n\n".join(content.text)
         prepared.left_out += content.left_out
+        prepared.notes += [f"{part.rpartition('/')[2]}: {content.note}"] if content.note else []
         replace(chunk, [new_paragraph(_place(prepared, text))])
 
 

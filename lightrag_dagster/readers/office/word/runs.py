@@ -150,8 +150,9 @@ def drop_instructions(root: etree._Element) -> None:
 
 
 def drop_hidden(root: etree._Element, styles: WordStyles) -> list[str]:
-    """Remove text that is not shown, also rows, and return it."""
+    """Remove text that is not shown, also rows and drawings, and return it."""
     hidden = [row for row in all_of(root, "tr") if find(row, "trPr/hidden") is not None]
+    hidden += [one for one in all_of(root, "drawing") if one.find("*/{*}docPr[@hidden='1']") is not None]
     if styles.has_hidden() or next(root.iter(f"{W}vanish"), None) is not None:
         for run in all_of(root, "r"):
             if styles.is_hidden(run, next(run.iterancestors(f"{W}p"), None)):

@@ -4,6 +4,8 @@ from lightrag_dagster.readers.extraction import extract_text
 from tests.readers.office.word.documents import paragraph, read, word
 
 PAGE = "<html><head><title>t</title></head><body><h2>News</h2><p>The weir opens.</p></body></html>"
+WINDOWS = '<html><head><meta charset="iso-8859-1"></head><body><p>„5 €“ – übrig</p></body></html>'.encode("cp1252")
+SAVED = b"MIME-Version: 1.0\nContent-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\n" + WINDOWS
 MAIL = (
     f"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n\n--x\nContent-Type: text/html\n\n{PAGE}\n--x--\n"
 )
@@ -15,6 +17,8 @@ MAIL = (
         ("chunk.html", PAGE.encode(), "## News\n\nThe weir opens."),
         ("chunk.htm", ("\ufeff" + PAGE).encode("utf-16-le"), "## News\n\nThe weir opens."),
         ("chunk.mht", MAIL.encode(), "## News\n\nThe weir opens."),
+        ("chunk.html", WINDOWS, "„5 €“ – übrig"),
+        ("chunk.mht", SAVED, "„5 €“ – übrig"),
         ("chunk.txt", "Über das Wehr.\n\nEnde.".encode(), "Über das Wehr.\n\nEnde."),
         ("chunk.rtf", rb"{\rtf1\ansi The weir \'fcber all.\par}", "The weir über all."),
         ("chunk.docx", word(paragraph("The weir.") + paragraph("Its gate.")), "The weir.\n\nIts gate."),
@@ -34,6 +38,15 @@ def test_one_that_cannot_be_read_is_named(part: str, data: bytes | None) -> None
     assert found.text == "Before."
     assert found.note is not None
     assert found.note.startswith(f"an imported document, {part if data else 'unnamed'}, is left out: ")
+
+
+def test_the_doubts_of_an_imported_document_are_those_of_the_file() -> None:
+    body = paragraph("Before.") + "".join(f'<w:altChunk r:id="rId{number}"/>' for number in (1, 2))
+    hidden = word(f"{paragraph('Shown.')}<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>Two words</w:t></w:r></w:p>")
+    commented = rb"{\rtf1 The gauge.{\*\annotation Is it?}}"
+    found = extract_text(word(body, parts={"a.rtf": commented, "b.docx": hidden}), "a.docx")
+    assert found.text == "Before.\n\nThe gauge.\n\nShown."
+    assert found.note == "a.rtf: comments of reviewers are left out: 1; b.docx: hidden text is left out: 2 words"
 
 
 def test_documents_in_each_other_end() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from lightrag_dagster.readers.extraction import extract_text
-from tests.readers.office.word.documents import paragraph, read, word
+from tests.readers.office.word.documents import cell, paragraph, read, word
 
 
 def run(content: str, properties: str = "") -> str:
@@ -49,6 +49,43 @@ CHOICES = "".join(f'<w:listEntry w:val="{one}"/>' for one in ("North", "South", 
 )
 def test_fields_are_what_they_show(content: str, shown: str) -> None:
     assert read(f"<w:p>{content}</w:p>").text == shown
+
+
+NOT_SHOWN = '<w:showingPlcHdr w:val="0"/>'
+
+
+NOT_STRUCK = '<w:dstrike w:val="false"/>'
+
+
+@pytest.mark.parametrize(
+    "look", ["<w:strike/>", "<w:dstrike/>", f"<w:strike/>{NOT_STRUCK}", '<w:dstrike w:val="1"/><w:strike w:val="0"/>']
+)
+def test_struck_text_is_marked(look: str) -> None:
+    assert read(f"<w:p>{text('Pay ')}{text('500', look)}{text(' 400')}</w:p>").text == "Pay ~~500~~ 400"
+    assert read(f"<w:p>{text('Pay ')}{text('500', NOT_STRUCK)}</w:p>").text == "Pay 500"
+
+
+def placeholder(content: str, said: str = "<w:showingPlcHdr/>") -> str:
+    return f"<w:sdt><w:sdtPr>{said}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (f"<w:p>{text('By: ')}{placeholder(text('Click or tap here.'))}{text(' (name)')}</w:p>", "By: (name)"),
+        (paragraph("Side:") + placeholder(paragraph("Choose an item.")), "Side:"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida'), '')}</w:p>", "By: Ida"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida'), NOT_SHOWN)}</w:p>", "By: Ida"),
+        (
+            f"<w:tbl><w:tr>{cell(paragraph('By'))}{placeholder(cell(paragraph('Click here.')))}</w:tr>"
+            f"<w:tr>{cell(paragraph('a'))}{cell(paragraph('b'))}</w:tr></w:tbl>",
+            "| By |  |\n| --- | --- |\n| a | b |",
+        ),
+    ],
+)
+def test_a_field_that_was_not_filled_is_empty(body: str, shown: str) -> None:
+    found = read(body)
+    assert (found.text, found.note) == (shown, None)
 
 
 def begins(instruction: str) -> str:
@@ -183,6 +220,12 @@ HIDING = (
         * 1
         + ("hidden text is left out: 1 words",),
         (paragraph("", run='<w:vanish w:val="0"/>'), None),
+        (
+            '<w:p><w:r><w:drawing><wp:inline><wp:docPr id="1" name="Box" hidden="1"/><a:graphic><a:graphicData>'
+            "<wps:wsp><wps:txbx><w:txbxContent><w:p><w:r><w:t>secret plan</w:t></w:r></w:p></w:txbxContent></wps:txbx>"
+            "</wps:wsp></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>",
+            "hidden text is left out: 2 words",
+        ),
     ],
 )
 def test_hidden_text_is_left_out_and_counted(hidden: str, note: str | None) -> None:
