@@ -1,6 +1,6 @@
 """`purge`: permanent removal of documents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from rich.console import Console
@@ -9,7 +9,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
-from lightrag_dagster.purge.purge import purge, purging, unfinished
+from lightrag_dagster.purge.purge import passes_behind, purge, purging, unfinished
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
@@ -40,13 +40,9 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}")
         for name in [] if gone else unfinished(home):
             console.print(f"{verb}: the unfinished backfill of {name}, with its answers")
-        for name in [] if gone else _withheld(situation):
-            console.print(f"not reached: texts that later edits removed from {name}; its last version is not accepted")
-        if settings.curation:
-            console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         with_runs = any((home.dagster / name).exists() for name in ("dagster.yaml", "history"))
-        if not with_runs:
-            console.print(f"not reached: runs in Dagster; {home.dagster} has none: set DAGSTER_HOME as they do")
+        for what in (*([] if gone else _withheld(situation)), *_elsewhere(situation, with_runs=with_runs)):
+            console.print(f"not reached: {what}")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")
         if not yes:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
@@ -68,11 +64,20 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     )
 
 
-def _withheld(situation: Situation) -> list[str]:
-    """Return the sources whose accepted documents are not those that were read last."""
+def _withheld(situation: Situation) -> Iterator[str]:
+    """Yield the sources whose accepted documents are not those that were read last, and passes that read others."""
     tables = SourceTables(situation.home)
-    return [
-        name
-        for name, record in situation.accepted.items()
-        if tables.refusal(name) or tables.require("raw_documents", name).version != record.tables["raw_documents"]
-    ]
+    for name, record in situation.accepted.items():
+        if tables.refusal(name) or tables.require("raw_documents", name).version != record.tables["raw_documents"]:
+            yield f"texts that later edits removed from {name}; its last version is not accepted"
+        for one in passes_behind(situation, name):
+            had = f"texts that later edits removed from {name}, in what pass {one} has read of it"
+            yield f"{had}; what it reads now is not accepted"
+
+
+def _elsewhere(situation: Situation, *, with_runs: bool) -> Iterator[str]:
+    """Yield what a purge leaves in files of decisions, and in a Dagster that is elsewhere."""
+    if file := situation.settings.curation:
+        yield f"{file}, with texts of decisions, and its history"
+    if not with_runs:
+        yield f"runs in Dagster; {situation.home.dagster} has none: set DAGSTER_HOME as they do"

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-import pyarrow.compute as pc
-
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.stages.extraction.mentions import unreadable
 from lightrag_dagster.storage.tables.acceptance import made_from
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -56,6 +55,4 @@ def _unreadable(tables: SourceTables, source: str) -> int:
     """Return the number of chunks that did not fail, and without a row that could be read."""
     if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
         return 0
-    rows = tables.read("parsed", source, parsed.version)
-    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
-    return int(rows.filter(mask).num_rows)
+    return len(unreadable(tables.read("parsed", source, parsed.version)))

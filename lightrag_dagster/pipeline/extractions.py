@@ -35,6 +35,7 @@ from lightrag_dagster.pipeline.shards import (
     report,
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.stages.facts.facts import FactReader
@@ -219,9 +220,10 @@ async def _extract_shard(
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
     (shard, places), (reading, earlier) = task, asked
-    retry, read = step.settings.retries_failed, unreadable_chunks if reading.of_pass is None else None
+    retry, passages = step.settings.retries_failed, places.select(["chunk_id", "content"])
+    read = partial(unreadable_chunks, passages=passages, echoes=Echoes.of(step.recipes.prompts))
     before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, reading.table, shard)]
-    kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=read)
+    kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=None if reading.of_pass else read)
     extractor = todays_extractor(model, step.recipes, conversations, reading)
     asks_one_by_one = not (step.settings.llm.by_batch or isinstance(model, FreeModel))
     if asks_one_by_one and step.settings.documents.max_failed_share < 1:

@@ -9,7 +9,7 @@ from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.composed import composed, stored_name
 from lightrag_dagster.curation.rules import CURATION, InForce, in_force
 from lightrag_dagster.errors import DecisionError, LightRAGError
-from lightrag_dagster.fact_schemas import FACTS
+from lightrag_dagster.fact_schemas import FACTS, OF_COLUMNS
 from lightrag_dagster.pipeline.absent import absent_sources, merged_before
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import ENTITY_MENTIONS, RELATION_MENTIONS
@@ -123,18 +123,20 @@ class Situation:
         """Return the names of the passes of a source, and of those whose accepted facts of it stay.
 
         A schema that names a source which is not there may be misspelt: it takes its facts from no source. Neither does
-        one with a mistake.
+        one with a mistake, nor an entry of the settings that is gone with its source. A scope has what it was given.
         """
         todays, record = self.recipes.pass_names(source), self.accepted.get(source)
         known = record.passes.keys() - {*todays} if record else set()
-        kept = known if self.recipes.mistake else known & self.misnaming.keys()
-        return [*todays, *sorted(kept)]
+        if not (self.recipes.mistake or self.home.scope):
+            known &= {*self.misnaming, *([OF_COLUMNS] if source in self.absent else [])}
+        return [*todays, *sorted(known)]
 
     @cached_property
     def misnaming(self) -> Mapping[str, list[str]]:
-        """The passes that name sources which are not there, with these names; raises as `absent`."""
+        """The passes that name sources which are not there, with these names, none in a scope; raises as `absent`."""
         there = {composed(name) for name in (*self.sources, *self.absent)}
-        unknown = {name: sorted({*one.sources} - there) for name, one in self.recipes.passes.items()}
+        passes = {} if self.home.scope else self.recipes.passes  # a scope knows only what it shows
+        unknown = {name: sorted({*one.sources} - there) for name, one in passes.items()}
         return {name: names for name, names in unknown.items() if names}
 
     @property

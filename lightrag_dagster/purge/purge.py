@@ -78,8 +78,10 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
                 raise StoreError(f"{held} is held; run `{command}` first")
         situation = Situation.building(recipes, lock)
         situation.require_published()
-        if next_publication(situation) is not None or pending_scopes(situation):
+        if next_publication(situation) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
+        if due := [f"scope {name} is not up to date: {why}" for name, why in pending_scopes(situation).items()]:
+            raise StoreError(f"{'; '.join(due)}; run `lightrag-dagster run` first, mend it, or take it out of `scopes`")
         for source, paths in gone.items():
             _refuse_while_used(situation, source, paths)
         refuse_while_decided(situation, gone)
@@ -114,6 +116,8 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     scopes = [one for one in below if one.published]
     for source in [] if gone else unfinished(home):
         _forget_unfinished(home, source)
+    for source in situation.accepted:
+        remove_gone_passes(home, source, situation.pass_names(source))
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
@@ -199,13 +203,20 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
         reason = f"the tables of {source} still hold {held[0]}" if held else None
         if not judge(tables, source, bounds).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
-        remove_gone_passes(home, source, names := situation.pass_names(source))
-        for name in names:
-            judged, kept = judge_pass(tables, source, name, bounds), record and record.passes.get(name)
-            if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):
-                reason = f"what pass {name} read of {source} may be of documents as they were"
+        for name in passes_behind(situation, source):
+            mended = "give it a model, or `sources` that are there, if it lacks them, or remove its schema"
+            reason = f"what pass {name} read of {source} may be of documents as they were; {mended}"
     if reason:
         raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")
+
+
+def passes_behind(situation: Situation, source: str) -> Iterator[str]:
+    """Yield the passes whose tables may have texts of documents of a source as they were; raises StoreError."""
+    tables, bounds, record = SourceTables(situation.home), Bounds.of(situation.settings), situation.accepted.get(source)
+    for name in situation.pass_names(source):
+        judged, kept = judge_pass(tables, source, name, bounds), record and record.passes.get(name)
+        if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):
+            yield name
 
 
 def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:

@@ -13,10 +13,11 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.manifests import GenerationInputs
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -250,3 +251,33 @@ def test_a_lost_file_of_a_version_that_no_run_makes_again_leaves_the_snapshot(
     run(settings)
     assert list(published(settings).inputs.sources) == ["notes", "office"]
     assert find_published_damage(home) == []
+
+
+@pytest.mark.long
+def test_the_facts_in_columns_of_a_source_that_left_the_settings_stay_with_its_documents(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    (settings.sources.parent / "staff.csv").write_text("id,text,city\n1,Ida,Rome\n")
+    stated = [{"subject": "text", "relation": "lives in", "object": "city"}]
+    of_rows = {"uri": str(settings.sources.parent / "staff.csv"), "rows": {"facts": stated}}
+    places = {"home": settings.home, "sources": settings.sources}
+    build(load_settings(**places, named_sources={"staff": of_rows}))
+    versions = published(settings).inputs.sources["staff"]
+    assert "facts@columns" in versions
+
+    write_source(settings, "notes", {"river.md": f"{RIVER} It rained."})
+    assert list(build(load_settings(**places)).rejected) == ["staff"]
+    assert published(settings).inputs.sources["staff"] == versions
+    assert SourceTables(Home.of(settings)).current("facts@columns", "staff") is not None
+
+    # Back, with an entry that states nothing in columns, it leaves them out; gone again, they do not come back.
+    build(load_settings(**places, named_sources={"staff": of_rows | {"rows": {}}}))
+    assert "facts@columns" not in published(settings).inputs.sources["staff"]
+
+
+def test_nothing_is_kept_of_the_listing_of_a_source_that_was_removed(tickets_gone: Settings) -> None:
+    home = Home.of(tickets_gone)
+    assert [*home.source_table("stamps", "tickets").glob("*.parquet")]
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    assert not [*home.root.glob("tables/*/tickets/*.json")]
+    collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False)
+    assert not [*home.root.glob("tables/*/tickets/*.parquet")]

@@ -1,6 +1,7 @@
 """Passes come and go beside the extraction: what is asked again, kept, outdated and removed."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -298,3 +299,36 @@ def test_a_source_that_a_schema_alone_knows_is_told(reading: Settings, tmp_path:
     with_passes(reading, tmp_path / "readings", works=f"{WORKS}sources: [notse]\n", events=EVENTS)
     warnings = pending(Situation.looking(reading)).warnings
     assert "pass works names notse in `sources`, and there is no such source (did you mean notes?)" in warnings
+
+
+@pytest.mark.long
+def test_which_rows_are_rejected_follows_from_readings_and_recipe_and_not_from_what_was_run_between(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    other = WORKS.replace("  leads:", "  guides:")
+    write_schemas(tmp_path / "readings", works=other, events=EVENTS)
+    build(reading)
+    write_schemas(tmp_path / "readings", works=WORKS, events=EVENTS)
+    homes = [reading, reading.changed(home=tmp_path / "same")]
+    shutil.copytree(homes[0].home, homes[1].home)
+    asked(loopback)
+    changed = [one.changed(llm={"model": "gpt-4o"}, documents={"accept_deletes": True}) for one in homes]
+    for one in changed:
+        build(one)
+    write_source(reading, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": "Rain."})
+    build(changed[1])
+    write_source(reading, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
+    build(changed[1])
+    build(changed[0])
+    versions = [SourceTables(Home.of(one)).require("read_facts@works", "notes") for one in homes]
+    assert (versions[0].version, versions[0].recipe) == (versions[1].version, versions[1].recipe)
+    assert asked(loopback)["maintains"] == 1  # about the new one
+
+
+@pytest.mark.long
+def test_another_model_has_readings_parsed_again_and_asks_nothing(reading: Settings, loopback: Loopback) -> None:
+    other = reading.changed(llm={"model": "gpt-4o"})
+    assert why(other) == "facts@events, code or settings changed"
+    build(other)
+    assert (why(other), asked(loopback)) == (None, Counter())
+    assert why(other.changed(llm={"provider": "offline"})) is None

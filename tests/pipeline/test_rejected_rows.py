@@ -22,6 +22,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.stages.extraction import records
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.records import Records
 from lightrag_dagster.stages.extraction.rejections import NO_END
 from lightrag_dagster.storage.home import Home
@@ -333,3 +334,22 @@ def test_a_backfill_whose_answers_are_bad_replaces_nothing(settings: Settings, l
     assert accepted(Home(settings.home), "notes") != good
     recipe = Recipes.of(other).extractions
     assert SourceTables(Home(settings.home)).require("extractions", "notes").outdated(recipe) == 0
+
+
+def test_retrying_asks_again_about_chunks_whose_rows_all_repeat_the_prompt(
+    settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    echo = "entity<|#|>Ida Vashbrake<|#|>Person<|#|>She mends gauges.\n<|COMPLETE|>"
+    write_source(settings, "notes", NOTES)
+    loopback.chat = answering(FLOOD, lambda usual: echo)
+    with monkeypatch.context() as patched:  # as before echoes were told from others
+        patched.setattr(Echoes, "_echo", lambda *_: None)
+        patched.setitem(recipe_module._REVISIONS, "mentions", 1)
+        assert ingest_all(settings, "notes").accepted
+    loopback.chat = offline_answer
+    upgrade(settings)
+    retrying = settings.retrying_failed()
+    assert (asked(loopback), ingest(settings)) == (2, [])
+    assert (ingest(retrying), asked(loopback)) == (["notes"], 1)
+    assert (ingest(retrying), asked(loopback)) == ([], 0)
+    assert rejected(pending(Situation.looking(settings)).sources["notes"]) == 0

@@ -42,6 +42,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 )
 from tests.buckets import S3Server
 from tests.layouts import as_another_layout
+from tests.passes import WORKS, write_schemas
 from tests.support import (
     FLOOD,
     OFFICE,
@@ -484,3 +485,14 @@ def test_a_document_that_is_gone_has_no_access_after_a_rollback(settings: Settin
     write_source(without, "notes", {"river.md": RIVER})
     build(without)
     assert shown(without) == []
+
+
+@pytest.mark.long
+def test_a_pass_over_hidden_sources_is_no_warning_within_a_scope(settings: Settings, tmp_path: Path) -> None:
+    write_all(settings, {"board": {"a.md": RIVER}, "finance": {"b.md": FLOOD}})
+    folder = write_schemas(tmp_path / "readings", works=f"{WORKS}sources: [board, finance]\n")
+    scoped = with_scopes(settings, board={"sources": ("board",)}).changed(readings=folder)
+    build(scoped)
+    within = pending(Situation.looking(scoped.within("board")))
+    assert within.sources.keys() == {"board"}
+    assert "finance" not in repr(within)

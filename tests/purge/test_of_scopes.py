@@ -78,3 +78,16 @@ def test_a_scope_that_is_held_is_refused(
     assert command(capfd, monkeypatch, "--home", home.name, "release")[0] == 0
     with purging(Recipes.of(scoped), GONE):
         pass
+
+
+@pytest.mark.long
+def test_a_scope_that_cannot_be_made_is_named(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    scoped = settings.changed(scopes={"notes": {"sources": ("notes",)}})
+    build(scoped)
+    scopes = Home.of(scoped.within("notes")).root
+    (scopes / "FORMAT").write_text("nonsense")
+    build(scoped)
+    because = "scope notes is not up to date: .*FORMAT.*; run `lightrag-dagster run` first, mend it, or take it out"
+    with pytest.raises(StoreError, match=because), purging(Recipes.of(scoped), {}):
+        pass

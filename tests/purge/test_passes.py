@@ -1,11 +1,14 @@
 """Nothing that passes read of a purged document is left, and what they read of others stays."""
 
+import io
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli.purge import run_purge
 from lightrag_dagster.core.identity import document_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
@@ -97,7 +100,7 @@ def test_a_purge_waits_for_a_pass_whose_accepted_facts_are_of_documents_as_they_
     loopback.chat = lambda body: Answer(facts_of(body, forged=["never said"] * 9)) if is_of_pass(body) else answer(body)
     write_source(reading, "notes", {"river.md": RIVER, "flood.md": FLOOD, "new.md": f"{RIVER} Mara Quill left."})
     build(reading)
-    with pytest.raises(StoreError, match="what pass works read of notes may be of documents as they were; run"):
+    with pytest.raises(StoreError, match="what pass works read of notes may be of documents as they were; give"):
         purge_all(reading)
     build(reading.changed(extraction={"max_rejected_share": 0.95}))
     purge_all(reading.changed(extraction={"max_rejected_share": 0.95}))
@@ -111,3 +114,67 @@ def test_what_a_removed_pass_read_of_a_purged_document_goes_as_well(reading: Set
     purge_all(reading)
     assert places(Home.of(reading), WORDS) == {}
     assert not [*(Home.of(reading).root / "tables").glob("readings@works/*/*.parquet")]
+
+
+@pytest.mark.long
+def test_a_purge_without_a_name_tells_of_passes_that_still_have_what_was_edited_out(
+    reading: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(settings: Settings) -> list[str]:
+        monkeypatch.setattr("lightrag_dagster.cli.purge.load_settings", lambda: settings)
+        run_purge(Console(file=(printed := io.StringIO()), width=200), [], yes=True)
+        return [line for line in printed.getvalue().splitlines() if line.startswith("not reached: texts")]
+
+    home, words = Home.of(reading), ["leads the office"]
+    write_source(reading, "notes", {"river.md": RIVER, "flood.md": FLOOD, "secret.md": SECRET})
+    write_source(reading, "hidden", {"all.txt": HIDDEN})
+    build(reading)
+    assert said(reading) == []
+    write_source(reading, "notes", {"river.md": RIVER, "flood.md": FLOOD, "secret.md": SECRET.partition("office. ")[2]})
+    offline = reading.changed(llm={"provider": "offline"})
+    build(offline)
+    assert said(offline) == [
+        f"not reached: texts that later edits removed from notes, in what pass {name} has read of it; what it reads "
+        "now is not accepted"
+        for name in ("events", "works")
+    ]
+    assert {*places(home, words)} == {*words}
+    build(reading)
+    assert said(reading) == []
+    assert places(home, words) == {}
+
+
+@pytest.mark.long
+def test_a_purge_that_waits_for_a_pass_says_what_it_may_lack(reading: Settings) -> None:
+    offline = reading.changed(llm={"provider": "offline"})
+    build(offline)
+    step = (
+        "give it a model, .* or remove its schema; run `lightrag-dagster run` until it accepts notes, then purge again"
+    )
+    with pytest.raises(StoreError, match=f"what pass works read of notes may be of documents as they were; {step}"):
+        purge_all(offline)
+    build(bare := offline.changed(readings=None))
+    purge_all(bare)
+    assert places(Home.of(reading), WORDS) == {}
+
+
+@pytest.mark.long
+def test_what_a_pass_that_was_never_accepted_read_goes_by_a_purge_and_not_before(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    loopback.chat = lambda body: Answer(facts_of(body, forged=["never said"] * 9)) if is_of_pass(body) else answer(body)
+    other = WORKS.replace("Somebody", "Anyone")
+    third = write_schemas(tmp_path / "third", works=WORKS, events=EVENTS, third=other)
+    build(reading.changed(readings=third))
+    third.joinpath("third.yaml").unlink()
+    loopback.chat = answer
+    build(reading)
+    record = SourceTables(Home.of(reading))
+    assert record.current("readings@third", "notes") is not None
+    gone = find_gone(Situation.looking(reading), ["notes/secret.md", "hidden"])
+    with purging(Situation.looking(reading).recipes, gone):
+        pass
+    assert record.current("readings@third", "notes") is not None
+    with purging(Situation.looking(reading).recipes, {}) as situation:
+        purge(situation, {})
+    assert not [*Home.of(reading).root.glob("tables/*@third/notes/*")]

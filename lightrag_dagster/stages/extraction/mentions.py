@@ -51,16 +51,20 @@ def parse_extractions(
     return Mentions(*(pa.concat_tables(tables).combine_chunks() for tables in made))
 
 
-def unreadable_chunks(extractions: pa.Table) -> pa.Array:
-    """Return `chunk_id` of the extractions that did not fail and yet have no usable row.
+def unreadable_chunks(
+    extractions: pa.Table, passages: pa.Table | None = None, echoes: Echoes | None = None
+) -> pa.Array:
+    """Return `chunk_id` of the extractions without a usable row, as `parse_extractions` parses them.
 
     The rule that asks again for these answers is newer than their rows.
     """
-    found = [pa.array([], pa.string())]
-    for batch in read_batches(extractions):
-        mask = [not (one.entities or one.relations) and bool(one.rejected) for one in _merged(batch, {})]
-        found.append(batch["chunk_id"].filter(pa.array(mask, pa.bool_())))
-    return pa.concat_arrays(found)
+    return unreadable(parse_extractions(extractions, passages, echoes).parsed)
+
+
+def unreadable(parsed: pa.Table) -> pa.Array:
+    """Return `chunk_id` of the rows of PARSED whose extractions did not fail and yet have no usable row."""
+    none = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
+    return parsed.filter(none)["chunk_id"].combine_chunks()
 
 
 def read_batches(answers: pa.Table) -> Iterator[pa.RecordBatch]:

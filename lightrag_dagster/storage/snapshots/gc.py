@@ -19,7 +19,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
-from lightrag_dagster.storage.snapshots import generations, snapshots
+from lightrag_dagster.storage.snapshots import generations, lance_files, snapshots
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, drop_tables, find_unused, remove_versions
@@ -240,19 +240,23 @@ def _refresh(home: Home, source: str, paths: Iterable[Path]) -> None:
     home.files.refresh([*records, home.accepted(source)])
 
 
-def _tags(home: Home, kept: dict[str, str]) -> dict[str, set[str]]:
-    """Return vector table → the tags of it that kept generations read."""
-    tags: dict[str, set[str]] = {}
+def _tags(home: Home, kept: dict[str, str], stored: Collection[Path]) -> dict[str, set[str]]:
+    """Return vector table → the tags of it that kept generations read.
+
+    A repair removes a table with all tags; those of others than the published snapshot do not come back.
+    """
+    tags, published = dict[str, set[str]](), read_record(home.published, Pointer)
     for name in kept:
         record = read_record(home.generation(name) / generations.VECTORS, Vectors)
         for entry in record.tables.values() if record else ():
-            tags.setdefault(entry.table, set()).add(entry.tag)
+            if lance_files.tag_file(home, entry) in stored or (published and published.id == name):
+                tags.setdefault(entry.table, set()).add(entry.tag)
     return tags
 
 
 def _add_vectors(home: Home, garbage: Garbage, stored: Mapping[Path, Stored]) -> None:
     """Add the vector tables that no kept snapshot reads, and the unused files of the others."""
-    tags, tables = _tags(home, garbage.kept), defaultdict[str, dict[Path, Stored]](dict)
+    tags, tables = _tags(home, garbage.kept, stored), defaultdict[str, dict[Path, Stored]](dict)
     for path, one in stored.items():
         tables[path.relative_to(home.lance).parts[0].removesuffix(".lance")][path] = one
     garbage.vector_tables = sorted(tables.keys() - tags.keys())

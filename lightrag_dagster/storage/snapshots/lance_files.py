@@ -32,19 +32,19 @@ _OF_VERSIONS = (_VERSIONS, _TRANSACTIONS, "_indices", "_deletions", "data")
 _HINT = "latest_version_hint.json"
 
 
-def _tag_file(home: Home, entry: VectorTable) -> Path:
+def tag_file(home: Home, entry: VectorTable) -> Path:
     """Return the file of the tag of a version."""
     return _folder(home, entry.table) / _TAGS / f"{entry.tag}.json"
 
 
 def tagged_version(home: Home, entry: VectorTable) -> int:
     """Return the number of the version that a tag names; raises OSError, and StoreError of a bucket."""
-    return _tagged(home, _tag_file(home, entry))
+    return _tagged(home, tag_file(home, entry))
 
 
 def files_of_version(home: Home, entry: VectorTable) -> dict[Path, int]:
     """Return the files that a tagged version reads, and their sizes in bytes; raises OSError."""
-    tag = _tag_file(home, entry)
+    tag = tag_file(home, entry)
     with ThreadPoolExecutor(1) as beside:  # of a bucket, both are requests
         version = beside.submit(_tagged, home, tag)
         stored = home.files.list_folder(_folder(home, entry.table))

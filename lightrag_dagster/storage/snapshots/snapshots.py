@@ -108,7 +108,7 @@ def _next_sequence(home: Home, generation: Generation) -> int:
 
 def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:
     """Point readers to the newest snapshot, or hold the one that they open; raises as `set_published`."""
-    published, held = read_record(home.published, Pointer), read_record(home.held, Hold)
+    published, held = read_record(home.published, Pointer), _hold(home)
     if held and not held.by_gate:
         return
     if published and published.id != newest.snapshot_id and (manual or newest.gates.faults):
@@ -206,20 +206,27 @@ def newest_snapshot(home: Home) -> Manifest | None:
     Raises:
         StoreError: a pointer or manifest is damaged.
     """
-    held, published = read_record(home.held, Hold), published_snapshot(home)
+    held, published = _hold(home), published_snapshot(home)
     if held is None:
         return published
     # One without faults ends the hold of a gate; if it did not, its publication was interrupted and is made again.
     waiting = [one for one in list_snapshots(home) if one.gates.faults or not held.by_gate]
-    if published and published.snapshot_id != held.id:  # the hold has ended, and a kill left its record
-        waiting = [one for one in waiting if one.sequence > published.sequence]
     return waiting[-1] if waiting else published
 
 
 def held_snapshot(home: Home) -> str | None:
     """Return the id of the snapshot that is held, or None; raises StoreError when the record is damaged."""
-    pointer = read_record(home.held, Hold)
-    return pointer.id if pointer else None
+    held = _hold(home)
+    return held.id if held else None
+
+
+def _hold(home: Home) -> Hold | None:
+    """Return the hold in force: of a person, also if a kill left the pointer behind, or of a gate on what it points to.
+
+    Any other has ended, and a kill left its record.
+    """
+    held, published = read_record(home.held, Hold), read_record(home.published, Pointer)
+    return held if held and (not held.by_gate or published is None or held.id == published.id) else None
 
 
 def last_published(home: Home, snapshot: Manifest) -> datetime:
@@ -276,11 +283,13 @@ def release(home: Home, lock: Lock | None = None) -> Manifest:
 
     Raises BuilderLockedError, and StoreError when nothing is held or the disk refuses.
     """
-    if held_snapshot(home) is None:
+    if (held := read_record(home.held, Hold)) is None:
         raise StoreError(f"no snapshot is held in {home.name}; publication already follows the newest one")
     newest = newest_snapshot(home)
     if newest is None:
         raise StoreError(f"{home.name} has no snapshot to publish; delete {home.held} and run `lightrag-dagster run`")
+    require_held(lock)
+    atomic.write_text(home.held, Hold(id=held.id, by_gate=True).model_dump_json())  # which ends by itself after a kill
     set_published(home, newest.snapshot_id, lock)
     home.held.unlink()
     return newest

@@ -189,7 +189,7 @@ class SourceTables:
 
     def remove_records(self, source: str, tables: Iterable[str] | None = None) -> None:
         """Remove the records of all tables of a source, or of some; their files stay until `gc` removes them."""
-        for table in (*SOURCE_TABLES, *self.tables_of_passes(source)) if tables is None else tables:
+        for table in (*SOURCE_TABLES, *LISTING_STATE, *self.tables_of_passes(source)) if tables is None else tables:
             for record in self.home.source_table(table, source).glob("*.json"):
                 record.unlink(missing_ok=True)
 

@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.settings import RetentionSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
+from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
 
 
@@ -96,3 +99,27 @@ def test_each_database_says_what_moving_it_away_costs(tmp_path: Path) -> None:
         path.write_bytes(b"this is not a database, but long enough to look like something" * 100)
         with pytest.raises(StoreError, match=rf"is damaged; restore it from a backup, or move it away \({price}\)"):
             store(path)
+
+
+def test_what_no_snapshot_needs_goes_after_a_vector_table_was_made_again(
+    generation: Generation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A repair removes the table with the versions of other kept snapshots, which are damaged from then on."""
+    home, (earlier, _) = generation.home, snapshots.list_snapshots(generation.home)
+    for path in home.lance.glob("entity_vectors-*.lance/data/*"):
+        path.unlink()
+    assert repair_published(home, set())
+    publish(asyncio.run(build(merge(home, "river", "office"))))
+    kept = RetentionSettings(snapshots=2, grace_days=9)
+
+    garbage = collect_garbage(home, kept, dry_run=False)
+
+    assert {earlier.snapshot_id, generation.id} == garbage.kept.keys()
+    assert find_damage(home, generation.id, verify=True) == []
+    entry = earlier.vectors.tables["entity_vectors"]
+    with pytest.raises(StoreError, match=f"vector table {entry.table} cannot be used: .*{earlier.snapshot_id}.json"):
+        open_vectors(home, entry)
+
+    (home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{generation.id}.json").unlink()
+    with pytest.raises(StoreError, match="lacks a version that a snapshot reads"):
+        collect_garbage(home, kept, dry_run=False)

@@ -289,3 +289,46 @@ def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
     assert published_snapshot(home) == second
     reader = open_vectors(home, second.vectors.tables["entity_vectors"])
     assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_release_that_was_killed_holds_nothing_back(
+    first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, *, moved: bool
+) -> None:
+    home, move = first.home, snapshots.set_published
+    publish(second)
+    snapshots.rollback(home, publish(first).snapshot_id)
+    publish(second)
+
+    def stop(*arguments: object, **named: object) -> None:
+        if moved:
+            move(home, second.id)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(snapshots, "set_published", stop)
+        with suppress(KeyboardInterrupt):
+            snapshots.release(home)
+    assert snapshots.held_snapshot(home) == (None if moved else first.id)
+    publish(Generation(home, first.id) if moved else second)
+    current = published_snapshot(home)
+    assert current is not None
+    assert (current.snapshot_id, snapshots.held_snapshot(home)) == (first.id if moved else second.id, None)
+
+
+def test_a_rollback_that_was_killed_after_another_still_holds(
+    first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = first.home
+    publish(first)
+    publish(second)
+    snapshots.rollback(home, first.id)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(snapshots, "set_published", lambda *_: 1 / 0)
+        with suppress(ZeroDivisionError):
+            snapshots.rollback(home, second.id)
+    assert snapshots.held_snapshot(home) == second.id
+    publish(first)
+    current = published_snapshot(home)
+    assert current is not None
+    assert current.snapshot_id == first.id
