@@ -3,6 +3,7 @@
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, placed
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.kinds import with_kind
 from lightrag_dagster.stages.documents.sources import Source
@@ -51,17 +52,26 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 
 
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
-    try:
+    with _withheld(source):
         kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
-        found = with_access(source.name, source.access, files(), below=kind_at) if source.access else files()
+        found = map(placed, files())
+        found = with_access(source.name, source.access, found, below=kind_at) if source.access else found
         yield from (with_kind(one, source.kinds, below=kind_at) for one in found)
+
+
+@contextmanager
+def _withheld(source: Source) -> Iterator[None]:
+    """Raise any error of a listing as SourceError."""
+    try:
+        yield
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
         reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
-        place = getattr(error, "filename", None) or source.origin.name  # the sub-folder that is closed
+        place = str(getattr(error, "filename", None) or source.origin.name)  # the sub-folder that is closed
+        named = place.encode("utf-8", "backslashreplace").decode()
         raise SourceError(
-            f"source {source.name!r}: {place} cannot be listed: {reason}; nothing was changed. "
+            f"source {source.name!r}: {named} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"
         ) from error
 
@@ -78,7 +88,8 @@ def source_signature(source: Source, state: Mapping[str, str]) -> str:
         since = source.origin.since(state)
         deque(_listed(source, since.files), 0)
         return digest(since.state)
-    return listing_signature(list_files(source))
+    with _withheld(source):
+        return listing_signature(list_files(source))
 
 
 def listing_signature(files: Iterable[ListedFile]) -> str:
@@ -107,8 +118,9 @@ class Listing:
         since = origin.since(earlier.state) if isinstance(origin, Incremental) else None
         with pq.ParquetWriter(path, LISTED, compression="lz4") as writer:
             for batch in _batches(_listed(source, since.files if since else origin.files)):
-                total += int(listing_signature(batch), 16)
-                self._write(writer, rows_of(source, batch))
+                with _withheld(source):  # a name that another package gives may be no text
+                    total, rows = total + int(listing_signature(batch), 16), rows_of(source, batch)
+                self._write(writer, rows)
             for rows in chain(_kept(earlier, since), _missed(source, earlier, since)) if since else ():
                 self._write(writer, rows)
         self.state = dict(since.state) if since else {}

@@ -6,7 +6,7 @@ import re
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Protocol
@@ -18,6 +18,8 @@ from lightrag_dagster.core.identity import digest
 _log = logging.getLogger(__name__)
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
+
+_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -148,3 +150,11 @@ def unusable(path: str) -> str | None:
     """Return the reason not to read a file with this path, of any format; None if it is read."""
     unfit = UNFIT_CHARACTERS.search(path)
     return "path holds control characters or is not UTF-8; rename it" if unfit else None
+
+
+def placed(listed: ListedFile) -> ListedFile:
+    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place."""
+    refused = listed.refused
+    if not refused and not listed.place.isascii() and _NOT_UTF8.search(listed.place):
+        refused = "its place, the target of a link or a folder above, is not UTF-8; rename that"
+    return replace(listed, place="", refused=refused) if refused and listed.place else listed
