@@ -254,7 +254,7 @@ def _read_shard(
         tables["listed"] = to_replay(listed, read.stamps)
     with ThreadPoolExecutor(len(tables)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, tables, tables.values()))
-    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), is_unfinished(rows))).as_py()
+    unfinished = pc.any(is_unfinished(rows)).as_py()
     failed = failures(rows, "path")
     made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
     return made, _described(listed, rows)

@@ -22,7 +22,7 @@ from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Orig
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, with_columns, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.masking import load_mask
-from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
+from lightrag_dagster.stages.documents.raw_documents import UNOPENED, Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
 
 READ = ("processed", "duplicate", "empty", "disabled")
@@ -86,8 +86,11 @@ def read_listed(
 
 
 def is_unfinished(documents: pa.Table) -> pa.ChunkedArray:
-    """Return for each row of RAW_DOCUMENTS True if images are to be described, or the file beside it to be read."""
-    return pc.fill_null(pc.match_substring_regex(documents["error"], f"{NOT_YET}|{UNREAD}"), False)
+    """Return for each row of RAW_DOCUMENTS True if the next run is to try again.
+
+    It could not be opened, as with all that are stale; or images are to be described, or the file beside it to be read.
+    """
+    return pc.fill_null(pc.match_substring_regex(documents["error"], f"^{UNOPENED}|{NOT_YET}|{UNREAD}"), False)
 
 
 def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:

@@ -156,11 +156,15 @@ def test_only_changed_objects_are_fetched(bucket: str, buckets: S3Server, tmp_pa
     assert [path.rpartition("/")[2] for path in fetched] == ["new.md"]
 
 
-def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, buckets: S3Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_an_object_that_cannot_be_read_keeps_its_row_and_is_tried_again(
+    bucket: str, buckets: S3Server, tmp_path: Path, *, known: bool
+) -> None:
     settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": bucket}})
     tables, recipes, store = SourceTables(Home(settings.home)), Recipes.of(settings), buckets.store(bucket)
     source = find_source(_named_only(settings, tmp_path), "docs")
-    read_source(source, tables, recipes)
+    if known:
+        read_source(source, tables, recipes)
     obstore.put(store, "river.md", OFFICE.encode())
 
     def vanish(environ: dict[str, str]) -> bool:
@@ -170,9 +174,9 @@ def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, bucke
 
     buckets.failing = vanish
     version = read_source(source, tables, recipes).version
-    assert version.counts["status"] == {"processed": 1, "skipped": 1, "stale": 1}
+    assert version.counts["status"] == {"processed": 1, "skipped": 1, "stale" if known else "failed": 1}
     rows = {row["path"]: row for row in tables.read("raw_documents", "docs").to_pylist()}
-    assert rows["river.md"]["content"] == RIVER
+    assert rows["river.md"]["content"] == (RIVER if known else "")
     assert rows["river.md"]["error"] == "cannot be read: it is not there any more"
     buckets.failing = lambda environ: False
     obstore.put(store, "river.md", OFFICE.encode())
