@@ -182,13 +182,15 @@ def files_of(listed: pa.Table) -> list[ListedFile]:
     return sorted((ListedFile(**row) for row in listed.select(_COLUMNS).to_pylist()), key=lambda one: one.path)
 
 
-def to_replay(listed: pa.Table, stamps: pa.Table) -> pa.Table:
-    """Return rows of LISTED for later listings, in which their documents are as they are now.
+def to_replay(source: Source, listed: pa.Table, stamps: pa.Table) -> tuple[pa.Table, bool]:
+    """Return rows of LISTED for later listings, in which their documents are as they are now, and if some lack content.
 
-    The content stays of those alone that have no row of STAMPS, since they are read again.
+    The content stays of those alone that have no row of STAMPS, since they are read again; with a mask, which did not
+    see all of it, of none: then the next listing is to be of everything.
     """
     done = pc.is_in(listed["doc_id"], stamps["doc_id"].combine_chunks())
-    content = pc.if_else(done, pa.scalar(None, pa.binary()), listed["content"])
+    lacking = bool(source.mask) and pc.any(pc.and_(pc.invert(done), pc.is_valid(listed["content"]))).as_py()
+    content = pc.if_else(pc.or_(done, bool(source.mask)), pa.scalar(None, pa.binary()), listed["content"])
     stable = pa.repeat(pa.scalar(True), len(listed))
     columns = {"content": content, "stamp_is_stable": stable}
-    return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED)
+    return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED), bool(lacking)

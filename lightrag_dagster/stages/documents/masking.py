@@ -1,5 +1,6 @@
 """The function of a user that masks or refuses the texts of a document, before any of them is stored or sent."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,8 @@ from lightrag_dagster.readers import ExtractedText
 
 Mask = Callable[[str], str]
 
+REFUSED = "refused it: "
+_PASSING = r"(failed: |returned )"
 _PAGE_BREAK = "\n\n"
 _one_at_a_time = threading.Lock()
 """Files are parsed by several threads, and few models that find names may be used by two."""
@@ -29,6 +32,11 @@ def load_mask(source: str, path: str) -> Mask:
         SettingsError: it cannot be imported or called.
     """
     return partial(_masked, path, load_function(mask_setting(source), path))
+
+
+def passing(path: str) -> str:
+    """Return a pattern of the reasons of a function that may pass, as while a service that it asks is down."""
+    return f"^{re.escape(path)} {_PASSING}"
 
 
 def with_mask(extracted: ExtractedText, mask: Mask) -> ExtractedText:
@@ -75,7 +83,7 @@ def _masked(path: str, function: Mask, text: str) -> str:
     except (Exception, SystemExit) as error:
         # The message of a refusal is for people; that of another error may have some of the text.
         refused = type(error) is ValueError
-        reason = f"refused it: {one_line(error)}" if refused else f"failed: {type(error).__name__}"
+        reason = f"{REFUSED}{one_line(error)}" if refused else f"failed: {type(error).__name__}"
         raise ValueError(f"{path} {reason}") from error
     if not isinstance(masked, str):
         raise ValueError(f"{path} returned {type(masked).__name__}, no text")
