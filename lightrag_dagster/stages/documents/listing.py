@@ -20,6 +20,7 @@ from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, placed
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
+from lightrag_dagster.stages.documents.connectors.rows import SUFFIXES
 from lightrag_dagster.stages.documents.kinds import with_kind
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -154,13 +155,15 @@ def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.Recor
     """
     if not isinstance(source.origin, Partitioned):  # no other place misses any
         return
-    access, same = source.origin.settings.access, earlier.access == since.state.get("access")
+    settings, same = source.origin.settings, earlier.access == since.state.get("access")
+    kind = SUFFIXES[settings.rows.format] if settings.rows else ""
     for file in earlier.documents:
         for rows in pq.ParquetFile(file).iter_batches(_FILES_AT_ONCE, columns=["path", "access"]):
             missed = rows.filter(since.misses(rows["path"])).to_pylist()
             known = ((one["path"], one.get("access") if same else None) for one in missed)
-            who = ((path, access_of_missed(access, path.partition("/")[2], before)) for path, before in known)
-            yield rows_of(source, (ListedFile(path, "", 0, EPOCH, _MISSED, False, access=one) for path, one in who))
+            who = ((path, access_of_missed(settings.access, path.partition("/")[2], old)) for path, old in known)
+            files = (ListedFile(path, "", 0, EPOCH, _MISSED, False, kind=kind, access=one) for path, one in who)
+            yield rows_of(source, (with_kind(one, source.kinds, below=1) for one in files))
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
