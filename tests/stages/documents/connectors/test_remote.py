@@ -371,6 +371,19 @@ def test_a_changed_archive_is_noticed(tmp_path: Path) -> None:
     assert found(origin)["new.md"] == FLOOD.encode()
 
 
+def test_a_tar_archive_whose_files_have_the_same_times_and_sizes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": f"tar::{path}"}})
+    source, tables = find_source(_named_only(settings, tmp_path), "docs"), SourceTables(Home(settings.home))
+    for text, kept in (("one", 0), ("one", 2), ("two", 0)):
+        if not path.exists() or text == "two":
+            write_archive(path, [("a.md", text), ("b.md", "same")])
+            os.utime(path, (1, 1))
+        assert (why_ingest(source, tables, Recipes.of(settings)) or "").startswith("chunks") is (kept == 2)
+        assert read_source(source, tables, Recipes.of(settings)).kept == kept
+        assert tables.read("raw_documents", "docs")["content"].to_pylist() == [text, "same"]
+
+
 def test_a_broken_file_of_an_archive_costs_itself_alone(tmp_path: Path) -> None:
     archive = tmp_path / "a.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -431,7 +444,7 @@ def write_archive(path: Path, entries: list[tuple[str, str]]) -> None:
     with tarfile.open(path, "w") as archive_file:
         for name, text in entries:
             member = tarfile.TarInfo(name)
-            member.size = len(text)
+            member.size, member.mtime = len(text), 1
             archive_file.addfile(member, io.BytesIO(text.encode()))
 
 
