@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.core.objects import Objects
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -112,6 +112,16 @@ def test_a_listing_has_more_than_one_page(server: BucketService) -> None:
     for one in names:
         obstore.put(store, one, b"x")
     assert [one.path for one in Bucket(uri).files()] == names
+
+
+def test_a_number_sign_is_a_part_of_a_uri(buckets: S3Server) -> None:
+    uri = buckets.new_bucket()
+    for key in ("C/a.md", "C#/b.md"):
+        obstore.put(buckets.store(uri), key, key.encode())
+    assert found(Bucket(f"{uri}/C#")) == {"b.md": b"C#/b.md"}
+    assert found(choose_origin("s", SourceSettings(uri=f"{uri}/C#/b.md"))) == {"b.md": b"C#/b.md"}
+    with pytest.raises(SettingsError, match=r"C#/home cannot be used: # and \? end the path of a URI"):
+        Objects.open(f"{uri}/C#/home")
 
 
 def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
