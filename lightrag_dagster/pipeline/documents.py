@@ -177,9 +177,8 @@ def _record(
     beside.record("stamps", source, [one.files[1] for one in made], inputs=inputs, recipe=recipe)
     if listing.state:
         listed = [one.files[2] for one in made]
-        if any(one.lacking for one in made):  # then it is as of other settings, and all is listed again
-            inputs |= {"settings": "lacking"}
-        beside.record("listed", source, listed, inputs=listing.state | inputs, recipe=recipe)
+        other = {"settings": "lacking"} if any(one.lacking for one in made) else {}  # so that all is listed again
+        beside.record("listed", source, listed, inputs=inputs | listing.state | other, recipe=recipe)
     return version
 
 

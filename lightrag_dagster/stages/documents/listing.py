@@ -18,7 +18,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, placed
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, escaped, placed
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.connectors.rows import SUFFIXES
 from lightrag_dagster.stages.documents.kinds import with_kind
@@ -55,7 +55,7 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
     with _withheld(source):
         kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
-        found = map(placed, files())
+        found: Iterator[ListedFile] = map(placed, files())
         found = with_access(source.name, source.access, found, below=kind_at) if source.access else found
         yield from (with_kind(one, source.kinds, below=kind_at) for one in found)
 
@@ -69,10 +69,9 @@ def _withheld(source: Source) -> Iterator[None]:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
         reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
-        place = str(getattr(error, "filename", None) or source.origin.name)  # the sub-folder that is closed
-        named = place.encode("utf-8", "backslashreplace").decode()
+        place = getattr(error, "filename", None) or source.origin.name  # the sub-folder that is closed
         raise SourceError(
-            f"source {source.name!r}: {named} cannot be listed: {reason}; nothing was changed. "
+            f"source {source.name!r}: {escaped(str(place))} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"
         ) from error
 

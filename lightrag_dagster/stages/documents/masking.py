@@ -1,6 +1,5 @@
 """The function of a user that masks or refuses the texts of a document, before any of them is stored or sent."""
 
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,6 @@ from lightrag_dagster.readers import ExtractedText
 Mask = Callable[[str], str]
 
 REFUSED = "refused it: "
-_PASSING = r"(failed: |returned )"
 _PAGE_BREAK = "\n\n"
 _one_at_a_time = threading.Lock()
 """Files are parsed by several threads, and few models that find names may be used by two."""
@@ -32,11 +30,6 @@ def load_mask(source: str, path: str) -> Mask:
         SettingsError: it cannot be imported or called.
     """
     return partial(_masked, path, load_function(mask_setting(source), path))
-
-
-def passing(path: str) -> str:
-    """Return a pattern of the reasons of a function that may pass, as while a service that it asks is down."""
-    return f"^{re.escape(path)} {_PASSING}"
 
 
 def with_mask(extracted: ExtractedText, mask: Mask) -> ExtractedText:

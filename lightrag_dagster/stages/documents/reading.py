@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from lightrag_dagster.stages.documents.connectors.access import MOST, NO_ACCESS,
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, with_columns, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.masking import REFUSED, load_mask, passing
+from lightrag_dagster.stages.documents.masking import REFUSED, load_mask
 from lightrag_dagster.stages.documents.raw_documents import UNOPENED, Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -91,8 +92,8 @@ def is_unfinished(source: Source, documents: pa.Table) -> pa.ChunkedArray:
     It could not be opened, as with all that are stale, or masked; or images are to be described, or the file beside it
     to be read.
     """
-    reasons = [f"^{UNOPENED}", NOT_YET, UNREAD, *([passing(source.mask)] if source.mask else [])]
-    return pc.fill_null(pc.match_substring_regex(documents["error"], "|".join(reasons)), False)
+    masked = f"|^{re.escape(source.mask)} (failed: |returned )" if source.mask else ""
+    return pc.fill_null(pc.match_substring_regex(documents["error"], f"^{UNOPENED}|{NOT_YET}|{UNREAD}{masked}"), False)
 
 
 def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +14,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents import listing as module
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
-from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile
+from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -123,7 +124,7 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("place", ["link", "folder", "tar"])
 def test_a_place_that_is_not_utf_8_costs_its_files_alone(tmp_path: Path, place: str) -> None:
-    bad, origin = os.fsdecode(b"caf\xe9.md"), LocalFolder(tmp_path / "s")
+    bad, origin = os.fsdecode(b"caf\xe9.md"), cast("Origin", LocalFolder(tmp_path / "s"))
     write(tmp_path / "s", "good.md")
     (tmp_path / "s" / bad).write_text("x")
     expected = {"caf\\udce9.md (2cc4b280)": "path holds", "good.md": None}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _TIMES = ("mtime", "modified", "last_modified", "LastModified", "created", "date_time")
 _CHECKSUMS = ("CRC", "sha", "md5", "ETag", "e_tag", "etag")
-_WITHOUT_SUMS = ("tar", "libarchive")
 _OF_READING = ("time", "atime", "accessed")
 """Facts that reading a file changes."""
 
@@ -67,21 +66,21 @@ class FileSystem(ByURI):
 
     @cached_property
     def _opened(self) -> tuple["AbstractFileSystem", str]:
+        return self._open(self.uri)
+
+    def _open(self, uri: str) -> tuple["AbstractFileSystem", str]:
         from fsspec.core import url_to_fs
 
-        system, root = url_to_fs(self.uri, skip_instance_cache=True, **self._guards())
+        system, root = url_to_fs(uri, skip_instance_cache=True, **self._guards())
         return system, root
 
     def _facts_of_archive(self) -> dict[str, Any]:
         """Return the facts of an archive as a file, if it has no checksums of its entries as a ZIP archive has."""
-        from fsspec.core import url_to_fs
-
         protocol, _, place = self.uri.partition("::")
-        if not place or protocol.partition("://")[0].lower() not in _WITHOUT_SUMS:
+        if not place or protocol.partition("://")[0].lower() not in ("tar", "libarchive"):
             return {}
-        system, path = url_to_fs(place, skip_instance_cache=True, **self._guards())
-        found: dict[str, Any] = system.info(path)
-        return found
+        system, path = self._open(place)
+        return dict(system.info(path))
 
     def _guards(self) -> dict[str, Any]:
         """Return the options of each file system in the URI that could be redirected; raises OSError."""

@@ -19,8 +19,6 @@ _log = logging.getLogger(__name__)
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
 
-_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _IN_MEMORY = 16 << 20  # of a listing, in bytes
@@ -142,8 +140,12 @@ def warn_once(said: str) -> None:
 
 def shown(path: str) -> str:
     """Return a path with unfit characters escaped, and then with a hash, since others may be written so."""
-    escaped = UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
-    return escaped if escaped == path else f"{escaped} ({digest(path)[:8]})"
+    return path if (found := escaped(path)) == path else f"{found} ({digest(path)[:8]})"
+
+
+def escaped(path: str) -> str:
+    """Return a path with unfit characters escaped."""
+    return UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
 
 
 def unusable(path: str) -> str | None:
@@ -155,6 +157,6 @@ def unusable(path: str) -> str | None:
 def placed(listed: ListedFile) -> ListedFile:
     """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place."""
     refused = listed.refused
-    if not refused and not listed.place.isascii() and _NOT_UTF8.search(listed.place):
+    if not refused and not listed.place.isascii() and re.search(r"[\ud800-\udfff]", listed.place):
         refused = "its place, the target of a link or a folder above, is not UTF-8; rename that"
     return replace(listed, place="", refused=refused) if refused and listed.place else listed

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _ROWS_AT_ONCE = 1_000
-_LONGEST = 20_000_000  # bytes of a line; as documents.max_bytes is, if nothing else is set
-_OF_CSV = f"all_varchar = true, comment = '', max_line_size = {_LONGEST}, buffer_size = {2 * _LONGEST}"
+# Bytes of a line: as documents.max_bytes is, if nothing else is set.
+_OF_CSV = "all_varchar = true, comment = '', max_line_size = 20000000, buffer_size = 40000000"
 ROW_FILES = {
     ".csv": f"read_csv($file, {_OF_CSV})",
     ".tsv": f"read_csv($file, {_OF_CSV})",
@@ -46,7 +46,7 @@ _HINTS = re.compile(" Possible | The search space ")
 
 _CAUSES = "Maximum line size|Expected Number of Columns|Value with unterminated|Invalid unicode"
 _LINE = re.compile(rf"\nOriginal Line: (.*(?=\n({_CAUSES}))|.*)", re.DOTALL)
-"""What DuckDB shows of a line, before it says what is wrong with it."""
+"""The part of a message in which DuckDB shows the line, before the cause."""
 
 _END = re.compile(r";\s*(--[^\n]*\s*)*$")
 """The end of a statement, with comments after it."""
@@ -354,5 +354,5 @@ def _rows(
                 # A number of single precision has some seven digits; as one of double precision 0.1 has seventeen.
                 yield row | {name: float(str(np.float32(row[name]))) for name in singles if row[name] is not None}
     except duckdb.Error as error:
-        said = one_line(duckdb.Error(_LINE.sub("", str(error))))
-        raise OSError(errno.EIO, _HINTS.split(said)[0]) from None  # it shows the line
+        # The error itself shows the line.
+        raise OSError(errno.EIO, _HINTS.split(one_line(duckdb.Error(_LINE.sub("", str(error)))))[0]) from None
