@@ -64,6 +64,8 @@ class Objects:
             from obstore.exceptions import BaseError
         except ImportError as error:
             raise SettingsError(f"{uri} needs the extra `cloud`; pip install 'lightrag-dagster[cloud]'") from error
+        if set("#?") & set(uri):  # obstore would use the prefix before them
+            raise SettingsError(f"{uri} cannot be used: # and ? end the path of a URI; choose another prefix")
         open_url: Any = store.from_url  # its types know no URL of any provider
         options = {
             "timeout": timedelta(seconds=_REQUEST_SECONDS),

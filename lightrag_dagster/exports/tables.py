@@ -39,7 +39,6 @@ def write_tables(generation: Generation, folder: Path) -> Written:
     rows: dict[str, int] = {}
     with spilling(folder.parent) as connection:
         connection.execute("SET preserve_insertion_order = true")  # batches of rows are held back, not whole results
-        connection.execute("SET TimeZone = 'UTC'")
         create_views(connection, generation, temporary=False)
         add_derived(connection)
         group, derived = _group_rows(connection), derived_sql()

@@ -52,13 +52,16 @@ class _ImportedFile(NamedTuple):
     name: str
 
 
-def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int) -> WrittenDocuments:
+def write_documents(
+    folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int, *, is_whole: bool = True
+) -> WrittenDocuments:
     """Write documents into the folder of a source, of at most `most` bytes each, in any order; raises StoreError.
 
-    One keeps the path that an import before gave its id. `documents` gives all of them each time.
+    One keeps the path that an import before gave its id. `documents` gives all of them each time; if not `is_whole`,
+    there are others, so that none is taken for gone.
     """
     record, written = _read(folder / RECORD), WrittenDocuments()
-    paths = _place(folder, documents(), record, most, written)
+    paths = _place(folder, documents(), record, most, written, is_whole=is_whole)
     for one in documents():
         identity, text = digest(one.id), valid(one.text)
         if (path := paths.pop(identity, None)) is None:
@@ -81,6 +84,8 @@ def _place(
     record: dict[str, _ImportedFile],
     most: int,
     written: WrittenDocuments,
+    *,
+    is_whole: bool,
 ) -> dict[str, str]:
     """Return the path of each document by the hash of its id, empty if its file was removed here.
 
@@ -107,7 +112,7 @@ def _place(
     taken = {here[entry.path].casefold() for entry in record.values() if entry.path in here}
     known = {entry.path for entry in record.values()}
     for path, identity, name in sorted(new):
-        if added[name] == len(gone[name]) == 1:  # edited there, which gave it another id
+        if is_whole and added[name] == len(gone[name]) == 1:  # edited there, which gave it another id
             record[identity] = record.pop(*gone[name])
             paths[identity] = here.get(record[identity].path, "")
             continue

@@ -71,7 +71,7 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     recipes, tables, folder = Recipes.of(settings), SourceTables(Home.of(settings)), settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        written = write_documents(folder, base.documents, settings.documents.max_bytes)
+        written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
     ingestion = SourceIngestion(source, tables, recipes, Account.of(f"import-{uuid4()}", source, settings.llm))
     ingestion.read()
     if dry_run:

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 class JsonStores:
-    """The stores of a folder; `notes` has a sentence about each that could not be read to its end.
+    """The stores of a folder; `notes` has a sentence about each that could not be read to its end, `damaged` its name.
 
     No row may be longer than `most` characters, which are held in memory.
     """
@@ -27,7 +27,7 @@ class JsonStores:
         """Take a folder; raises SourceError if it is none."""
         if not folder.is_dir():
             raise SourceError(f"{folder} is not a folder; name the working directory in which the stores are")
-        self.notes: list[str] = []
+        self.notes, self.damaged = list[str](), set[str]()
         self.folder, self._most = folder, most
 
     def path(self, *names: str) -> Path | None:
@@ -51,27 +51,29 @@ class JsonStores:
                     count += 1
                     yield key, row
         except (OSError, ValueError, RecursionError) as error:
+            self.damaged.add(name)
             self.notes.append(f"{path.name} is read up to row {count:,}, after which it is damaged: {error}")
 
     def _object(self, file: TextIO) -> Iterator[tuple[str, Row]]:
-        text = ""
+        text, opened, closed = "", 0, 0  # braces between the rows
         while block := file.read(max(_BLOCK, len(text))):
             text, at = text + block, 0
             while found := _KEY.match(text, at):
-                if found[1] in _NESTED and text[found.end() : found.end() + 1] == "{":
-                    at = found.end()  # rows follow, by keys of their own
-                    continue
-                try:
-                    row, end = _decode(text, found.end())
-                except json.JSONDecodeError:  # perhaps more of it follows
-                    break
+                row, end = None, found.end()
+                if found[1] not in _NESTED or text[end : end + 1] != "{":  # else rows follow, by keys of their own
+                    try:
+                        row, end = _decode(text, end)
+                    except json.JSONDecodeError:  # perhaps more of it follows
+                        break
+                between = text[at : found.start(1)]
+                opened, closed = opened + between.count("{"), closed + between.count("}")
                 if isinstance(row, dict):
                     yield str(json.loads(found[1], strict=False)), row
                 at = end
             text = text[at:]
             if len(text) > self._most:
                 raise ValueError(f"a row is longer than {self._most:,} characters, or none")
-        if text.strip(_ENDS):
+        if text.strip(_ENDS) or not 0 < opened + text.count("{") == closed + text.count("}"):
             raise ValueError("it ends in the middle")
 
     def _lines(self, file: TextIO) -> Iterator[tuple[str, Row]]:

@@ -110,7 +110,6 @@ def open_tables(
         StoreError: a file is missing or damaged.
     """
     with bounded(f"{_MEMORY_PERCENT}%") as connection:  # of the container's memory, if it has a limit
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
         connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
         disk = int(shutil.disk_usage(gettempdir()).free * _DISK_SHARE)
         connection.execute(f"SET max_temp_directory_size = '{disk}B'")

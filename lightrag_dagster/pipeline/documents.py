@@ -177,7 +177,8 @@ def _record(
     beside.record("stamps", source, [one.files[1] for one in made], inputs=inputs, recipe=recipe)
     if listing.state:
         listed = [one.files[2] for one in made]
-        beside.record("listed", source, listed, inputs=inputs | listing.state, recipe=recipe)
+        other = {"settings": "lacking"} if any(one.lacking for one in made) else {}  # so that all is listed again
+        beside.record("listed", source, listed, inputs=inputs | listing.state | other, recipe=recipe)
     return version
 
 
@@ -249,14 +250,14 @@ def _read_shard(
         read = read_listed(source, listed, (documents, stamps), step.settings.documents, shown)
         usage = describe.usage if describe else usage
     rows = read.documents
-    tables = {"raw_documents": rows, "stamps": read.stamps}
+    tables, lacking = {"raw_documents": rows, "stamps": read.stamps}, False
     if isinstance(source.origin, Incremental):
-        tables["listed"] = to_replay(listed, read.stamps)
+        tables["listed"], lacking = to_replay(source, listed, read.stamps)
     with ThreadPoolExecutor(len(tables)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, tables, tables.values()))
-    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), is_unfinished(rows))).as_py()
+    unfinished = pc.any(is_unfinished(source, rows)).as_py()
     failed = failures(rows, "path")
-    made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
+    made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest, lacking=lacking)
     return made, _described(listed, rows)
 
 

@@ -115,7 +115,8 @@ class ShardResult:
     """Result of a step on one shard: a file of each table, the rows kept of each, and the first failures: key, reason.
 
     `usage` counts the calls of a model for it; an `unfinished` one is to be made again by the next run. `slowest` are
-    the documents that took longest to read, `new_sums` those of `TableVersion`.
+    the documents that took longest to read, `new_sums` those of `TableVersion`. One that is `lacking` has documents
+    that are to be listed to be read again.
     """
 
     files: tuple[StoredShard, ...]
@@ -125,6 +126,7 @@ class ShardResult:
     unfinished: bool = False
     slowest: list[Slow] = field(default_factory=list)
     new_sums: dict[str, int] = field(default_factory=dict)
+    lacking: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,16 @@ atexit.register(_databases.clear)  # what is left when Python ends, DuckDB lists
 
 
 def open_duckdb(file: Path | None = None, **config: bool | float | str) -> "duckdb.DuckDBPyConnection":
-    """Open a database of its own: in memory, or of a file, which is only read; `config` has DuckDB's options."""
+    """Open a database of its own: in memory, or of a file, which is only read; `config` has DuckDB's options.
+
+    Its times are in UTC, whatever the zone of the machine is.
+    """
     import duckdb
 
     options: dict[str, bool | float | int | str | list[str]] = {**config}
     connection = duckdb.connect(str(file or ":memory:"), read_only=file is not None, config=options)
     connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+    connection.execute(f"SET {'' if file else 'GLOBAL'} TimeZone = 'UTC'")  # of all cursors of what is ours alone
     return connection
 
 

@@ -188,6 +188,13 @@ def test_a_file_stays_that_of_its_document(
     assert files(tmp_path) == first
 
 
+def test_a_file_is_not_given_to_another_document_while_not_all_are_read(tmp_path: Path) -> None:
+    write(tmp_path, there(p1="one"))
+    made = write_documents(tmp_path, lambda: there(p2="new"), 1000, is_whole=False)
+    assert made.counts["new"] == made.counts["beside"] == 1
+    assert sorted(files(tmp_path).values()) == ["new", "one"]
+
+
 def test_a_file_whose_accents_are_apart_is_the_same(tmp_path: Path) -> None:
     write(tmp_path, [document("caf\u00e9.txt")])
     (tmp_path / "caf\u00e9.txt").rename(tmp_path / "cafe\u0301.txt")  # as a copy by macOS

@@ -313,7 +313,7 @@ def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path
     lake = Lake(tmp_path)
     settings = settings_of(tmp_path, lake.named())
     lake.make("1", a=RIVER)
-    lake.make("2", a=FLOOD, b=OFFICE)
+    lake.make("2", a=FLOOD, **{"b.png": OFFICE})
     materialised(settings, lake.versions)
     read(settings)
     lake.make("1", a=OFFICE)
@@ -325,7 +325,7 @@ def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path
         found = read(settings, backfill=backfill)
         assert found.pop("2").startswith("partition '2': ")
         assert found.pop("3").startswith("partition '3': No such file")
-        assert found == {"1/a": OFFICE, "2/a": FLOOD, "2/b": OFFICE}
+        assert found == {"1/a": OFFICE, "2/a": FLOOD, "2/b.png": OFFICE}
         tables = SourceTables(Home.of(settings), candidate=backfill)
         counts = tables.require("raw_documents", "pages").counts["status"]
         assert counts == {"processed": 1, "stale": 2, "skipped": 2}
@@ -338,6 +338,25 @@ def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path
     materialised(settings, lake.versions)
     assert read(settings) == {"1/a": OFFICE, "2/a": "A text that can be read."}
     assert "raw_documents" not in reason(settings)
+
+
+def test_files_of_a_partition_that_cannot_be_read_are_told_by_their_types(tmp_path: Path) -> None:
+    named = {"uri": f"{tmp_path}/lake/{{partition}}", "asset": ASSET, "types": {"*.log.1": "text"}}
+    settings = settings_of(tmp_path, named)
+    (tmp_path / "lake/1").mkdir(parents=True)
+    for name in ("a.log.1", "b.png", "c.bin"):
+        (tmp_path / "lake/1" / name).write_text(name)
+    materialised(settings, {"1": "1", "2": "1"})
+    (tmp_path / "lake/2").mkdir()
+    before = read(settings)
+    assert before["1/a.log.1"] == "a.log.1"
+    (tmp_path / "lake/1").rename(tmp_path / "gone")
+    materialised(settings, {"1": "2", "2": "1"})
+    found = read(settings)
+    assert found.pop("1").startswith("partition '1': No such file")
+    assert found == before
+    counts = SourceTables(Home.of(settings)).require("raw_documents", "pages").counts["status"]
+    assert counts == {"stale": 1, "skipped": 3}
 
 
 def test_partitions_that_are_gone_from_their_place_stay_under_other_code(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.pending import pending, why_ingest
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback
@@ -95,6 +98,35 @@ def test_what_is_masked_or_refused_is_neither_stored_nor_sent(tmp_path: Path, lo
     assert len(loopback.requests) > 0
     assert [word for word in SECRETS for one in loopback.requests if word in json.dumps(one.body)] == []
     assert places(Home(settings.home), ["halden weir"]) != {}  # else the search finds nothing at all
+
+
+@pytest.mark.parametrize("source", [letters, rows_of_a_table])
+def test_what_failed_before_or_in_the_function_is_kept_nowhere_and_tried_again(
+    tmp_path: Path, module: Path, source: Any
+) -> None:
+    failing = f"""
+def mask(text):
+    if "omega" in text and not __import__("os").path.exists("{tmp_path}/up"):
+        raise ConnectionError(text)
+    return text.replace("plan-omega", "").replace("marta@halden.example", "[mail]")
+"""
+    module.write_text(module.read_text() + failing)
+    settings = settings_of(tmp_path, source(tmp_path), documents={"max_failed_share": 1.0, "max_bytes": 100})
+    tables, recipes, found = SourceTables(Home(settings.home)), Recipes.of(settings), find_source(settings, "letters")
+    read_source(found, tables, recipes)
+    errors = {name: row["error"] for name, row in documents(settings).items()}
+    assert (errors["a.md"], errors["b.md"]) == (
+        "larger than documents.max_bytes = 100",
+        "masking.mask failed: ConnectionError",
+    )
+    assert places(Home(settings.home), SECRETS) == {}
+    assert "input changed" in str(why_ingest(found, tables, recipes))
+    (tmp_path / "up").touch()
+    read_source(found, tables, recipes)
+    after = documents(settings)
+    assert (after["a.md"]["error"], after["b.md"]["status"]) == (errors["a.md"], "processed")
+    assert after["b.md"]["content"].startswith("# Order")
+    assert places(Home(settings.home), SECRETS) == {}
 
 
 @pytest.mark.long

@@ -1,6 +1,9 @@
 """Connections to the one database of a process do not see each other's views."""
 
 import base64
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,6 +28,24 @@ SCHEMA = pa.schema([("number", pa.int64())])
 def write(path: Path, number: int) -> Path:
     pq.write_table(pa.table({"number": [number]}, SCHEMA), path)
     return path
+
+
+def test_times_do_not_depend_on_the_zone_of_the_machine(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS moment")
+    code = """
+import sys
+from pathlib import Path
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb
+with open_duckdb(Path(sys.argv[1])) as file, open_duckdb() as own, in_memory() as shared:
+    print(file.execute("SELECT moment, moment::VARCHAR FROM t").fetchone())
+    for one in own, shared:
+        print(one.execute("SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS moment, moment::VARCHAR").fetchone())
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "a.duckdb")]
+    environment = os.environ | {"TZ": "America/New_York"}
+    shown = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    assert shown == "(datetime.datetime(2026, 1, 1, 0, 0, tzinfo=<UTC>), '2026-01-01 00:00:00+00')\n" * 3
 
 
 def test_views_of_one_name_are_each_connections_own(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -17,8 +18,9 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, escaped, placed
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
+from lightrag_dagster.stages.documents.connectors.rows import SUFFIXES
 from lightrag_dagster.stages.documents.kinds import with_kind
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -51,17 +53,25 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 
 
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
-    try:
+    with _withheld(source):
         kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
-        found = with_access(source.name, source.access, files(), below=kind_at) if source.access else files()
+        found: Iterator[ListedFile] = map(placed, files())
+        found = with_access(source.name, source.access, found, below=kind_at) if source.access else found
         yield from (with_kind(one, source.kinds, below=kind_at) for one in found)
+
+
+@contextmanager
+def _withheld(source: Source) -> Iterator[None]:
+    """Raise any error of a listing as SourceError."""
+    try:
+        yield
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
         reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
         place = getattr(error, "filename", None) or source.origin.name  # the sub-folder that is closed
         raise SourceError(
-            f"source {source.name!r}: {place} cannot be listed: {reason}; nothing was changed. "
+            f"source {source.name!r}: {escaped(str(place))} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"
         ) from error
 
@@ -78,7 +88,8 @@ def source_signature(source: Source, state: Mapping[str, str]) -> str:
         since = source.origin.since(state)
         deque(_listed(source, since.files), 0)
         return digest(since.state)
-    return listing_signature(list_files(source))
+    with _withheld(source):
+        return listing_signature(list_files(source))
 
 
 def listing_signature(files: Iterable[ListedFile]) -> str:
@@ -107,8 +118,9 @@ class Listing:
         since = origin.since(earlier.state) if isinstance(origin, Incremental) else None
         with pq.ParquetWriter(path, LISTED, compression="lz4") as writer:
             for batch in _batches(_listed(source, since.files if since else origin.files)):
-                total += int(listing_signature(batch), 16)
-                self._write(writer, rows_of(source, batch))
+                with _withheld(source):  # a name that another package gives may be no text
+                    total, rows = total + int(listing_signature(batch), 16), rows_of(source, batch)
+                self._write(writer, rows)
             for rows in chain(_kept(earlier, since), _missed(source, earlier, since)) if since else ():
                 self._write(writer, rows)
         self.state = dict(since.state) if since else {}
@@ -142,13 +154,15 @@ def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.Recor
     """
     if not isinstance(source.origin, Partitioned):  # no other place misses any
         return
-    access, same = source.origin.settings.access, earlier.access == since.state.get("access")
+    settings, same = source.origin.settings, earlier.access == since.state.get("access")
+    kind = SUFFIXES[settings.rows.format] if settings.rows else ""
     for file in earlier.documents:
         for rows in pq.ParquetFile(file).iter_batches(_FILES_AT_ONCE, columns=["path", "access"]):
             missed = rows.filter(since.misses(rows["path"])).to_pylist()
             known = ((one["path"], one.get("access") if same else None) for one in missed)
-            who = ((path, access_of_missed(access, path.partition("/")[2], before)) for path, before in known)
-            yield rows_of(source, (ListedFile(path, "", 0, EPOCH, _MISSED, False, access=one) for path, one in who))
+            who = ((path, access_of_missed(settings.access, path.partition("/")[2], old)) for path, old in known)
+            files = (ListedFile(path, "", 0, EPOCH, _MISSED, False, kind=kind, access=one) for path, one in who)
+            yield rows_of(source, (with_kind(one, source.kinds, below=1) for one in files))
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
@@ -170,13 +184,15 @@ def files_of(listed: pa.Table) -> list[ListedFile]:
     return sorted((ListedFile(**row) for row in listed.select(_COLUMNS).to_pylist()), key=lambda one: one.path)
 
 
-def to_replay(listed: pa.Table, stamps: pa.Table) -> pa.Table:
-    """Return rows of LISTED for later listings, in which their documents are as they are now.
+def to_replay(source: Source, listed: pa.Table, stamps: pa.Table) -> tuple[pa.Table, bool]:
+    """Return rows of LISTED for later listings, in which their documents are as they are now, and if some lack content.
 
-    The content stays of those alone that have no row of STAMPS, since they are read again.
+    The content stays of those alone that have no row of STAMPS, since they are read again; with a mask, which did not
+    see all of it, of none: then the next listing is to be of everything.
     """
     done = pc.is_in(listed["doc_id"], stamps["doc_id"].combine_chunks())
-    content = pc.if_else(done, pa.scalar(None, pa.binary()), listed["content"])
+    lacking = bool(source.mask) and pc.any(pc.and_(pc.invert(done), pc.is_valid(listed["content"]))).as_py()
+    content = pc.if_else(pc.or_(done, bool(source.mask)), pa.scalar(None, pa.binary()), listed["content"])
     stable = pa.repeat(pa.scalar(True), len(listed))
     columns = {"content": content, "stamp_is_stable": stable}
-    return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED)
+    return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED), bool(lacking)

@@ -12,6 +12,7 @@ from lightrag_dagster.readers import ExtractedText
 
 Mask = Callable[[str], str]
 
+REFUSED = "refused it: "
 _PAGE_BREAK = "\n\n"
 _one_at_a_time = threading.Lock()
 """Files are parsed by several threads, and few models that find names may be used by two."""
@@ -75,7 +76,7 @@ def _masked(path: str, function: Mask, text: str) -> str:
     except (Exception, SystemExit) as error:
         # The message of a refusal is for people; that of another error may have some of the text.
         refused = type(error) is ValueError
-        reason = f"refused it: {one_line(error)}" if refused else f"failed: {type(error).__name__}"
+        reason = f"{REFUSED}{one_line(error)}" if refused else f"failed: {type(error).__name__}"
         raise ValueError(f"{path} {reason}") from error
     if not isinstance(masked, str):
         raise ValueError(f"{path} returned {type(masked).__name__}, no text")

@@ -38,6 +38,9 @@ from lightrag_dagster.stages.documents.masking import Mask, with_mask
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
 
+UNOPENED = "cannot be read: "
+"""The beginning of the reason of a document that could not be opened, which may pass."""
+
 Told = tuple[ListedFile, bytes | OSError, str | None]
 """A listed file with its bytes, or the reason why it has none, and a note about bytes that are left out."""
 
@@ -133,7 +136,7 @@ def _row(
         unread = format_of(listed.file_name) is None or why_skipped(listed.file_name, images=settings.reads_images)
         return _failed(source, listed, listed.refused, "skipped" if unread else "failed")
     if isinstance(data, OSError):
-        reason = f"cannot be read: {data.strerror or type(data).__name__}"
+        reason = f"{UNOPENED}{data.strerror or type(data).__name__}"
         return _stale(listed, previous, reason) or _failed(source, listed, reason)
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,8 +22,8 @@ from lightrag_dagster.stages.documents.connectors.access import MOST, NO_ACCESS,
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, with_columns, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.masking import load_mask
-from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
+from lightrag_dagster.stages.documents.masking import REFUSED, load_mask
+from lightrag_dagster.stages.documents.raw_documents import UNOPENED, Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
 
 READ = ("processed", "duplicate", "empty", "disabled")
@@ -85,9 +86,14 @@ def read_listed(
     return Read(documents, _stamps(source, listed, documents, digests), len(same), slowest)
 
 
-def is_unfinished(documents: pa.Table) -> pa.ChunkedArray:
-    """Return for each row of RAW_DOCUMENTS True if images are to be described, or the file beside it to be read."""
-    return pc.fill_null(pc.match_substring_regex(documents["error"], f"{NOT_YET}|{UNREAD}"), False)
+def is_unfinished(source: Source, documents: pa.Table) -> pa.ChunkedArray:
+    """Return for each row of RAW_DOCUMENTS of a source True if the next run is to try again.
+
+    It could not be opened, as with all that are stale, or masked; or images are to be described, or the file beside it
+    to be read.
+    """
+    masked = f"|^{re.escape(source.mask)} (failed: |returned )" if source.mask else ""
+    return pc.fill_null(pc.match_substring_regex(documents["error"], f"^{UNOPENED}|{NOT_YET}|{UNREAD}{masked}"), False)
 
 
 def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
@@ -172,11 +178,11 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
 
 
 def _stamps(source: Source, listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
-    done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(is_unfinished(documents)))
+    done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(is_unfinished(source, documents)))
     opened = pc.is_in(documents["doc_id"], pa.array(digests, pa.string()))
     done = pc.or_(done, pc.and_(pc.equal(documents["status"], "skipped"), opened))  # by its content, which stays
     if source.mask:  # what it refuses is not kept to be read again, and so nowhere
-        refused = pc.starts_with(documents["error"], f"{source.mask} ")
+        refused = pc.starts_with(documents["error"], f"{source.mask} {REFUSED}")
         done = pc.or_(done, pc.fill_null(pc.and_(pc.equal(documents["status"], "failed"), refused), False))
     done = pc.and_(done, pc.invert(pc.fill_null(pc.match_substring(documents["error"], NO_ACCESS), False)))
     read = documents.filter(done)["doc_id"]

@@ -1,17 +1,20 @@
 import os
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.stages.documents import listing as module
+from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
-from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile
+from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -117,6 +120,47 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
         "line\\nbreak.md (9681b4d3)": unfit,
         "pipe.txt": "not a regular file",
     }
+
+
+@pytest.mark.parametrize("place", ["link", "folder", "tar"])
+def test_a_place_that_is_not_utf_8_costs_its_files_alone(tmp_path: Path, place: str) -> None:
+    bad, origin = os.fsdecode(b"caf\xe9.md"), cast("Origin", LocalFolder(tmp_path / "s"))
+    write(tmp_path / "s", "good.md")
+    (tmp_path / "s" / bad).write_text("x")
+    expected = {"caf\\udce9.md (2cc4b280)": "path holds", "good.md": None}
+    if place == "link":
+        (tmp_path / "s" / "link.md").symlink_to(tmp_path / "s" / bad)
+        expected["link.md"] = "its place,"
+    elif place == "folder":
+        origin = LocalFolder((tmp_path / "s").rename(tmp_path / os.fsdecode(b"\xe9")))
+        expected["good.md"] = "its place,"
+    else:
+        with tarfile.open(tmp_path / "a.tar", "w") as archive:
+            archive.add(tmp_path / "s", "")
+        origin = FileSystem(f"tar::{tmp_path}/a.tar")
+    source = Source("s", origin)
+    found = pq.read_table(module.Listing(source, tmp_path / "listing").path).to_pylist()
+    assert {one["path"]: one["refused"] and " ".join(one["refused"].split()[:2]) for one in found} == expected
+    assert sorted(one["path"] for one in found if not one["place"]) == sorted(
+        path for path, why in expected.items() if why
+    )
+
+
+def test_what_no_table_takes_withholds_its_source_alone(tmp_path: Path) -> None:
+    class Stamped(LocalFolder):
+        def files(self) -> Iterator[ListedFile]:
+            return (replace(one, stamp="\udce9") for one in super().files())
+
+    write(tmp_path / "s", "a.md")
+    source = Source("s", Stamped(tmp_path / "s"))
+    for make in (lambda: module.Listing(source, tmp_path / "listing"), lambda: module.source_signature(source, {})):
+        with pytest.raises(SourceError, match="s cannot be listed: 'utf-8' codec can't encode"):
+            make()
+
+
+def test_a_folder_whose_name_is_not_utf_8_and_that_is_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"/\\udce9 cannot be listed: No such file"):
+        listing(tmp_path / os.fsdecode(b"\xe9"))
 
 
 def test_a_time_that_no_calendar_has_is_the_nearest_one(tmp_path: Path) -> None:

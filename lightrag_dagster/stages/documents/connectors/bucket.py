@@ -26,7 +26,7 @@ class Bucket(ByURI):
     """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
 
     Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
-    repeated for a minute. If all names are `required`, a missing one is an error. All places of a bucket share
+    repeated for some 20 seconds. If all names are `required`, a missing one is an error. All places of a bucket share
     connections.
     """
 
@@ -90,7 +90,7 @@ class Bucket(ByURI):
 
     @property
     def _prefix(self) -> str:
-        return unquote(urlsplit(self.uri).path).strip("/")
+        return unquote(urlsplit(self.uri.replace("#", "%23")).path).strip("/")
 
     def _key(self, place: str) -> str:
         return f"{self._prefix}/{place}".lstrip("/")

@@ -59,7 +59,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
-        return Bucket(above, names=(last,), required=True) if is_file else Bucket(folder, patterns)
+        return Bucket(above, names=(unquote(last),), required=True) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
@@ -98,7 +98,7 @@ def _scheme(uri: str) -> str:
 
 def _local(name: str, uri: str) -> Path:
     with suppress(ValueError, RuntimeError):  # a bracket that is never closed, a home folder without a user
-        parts = urlsplit(uri)
+        parts = urlsplit(uri.replace("#", "%23"))
         if parts.scheme == "file" and parts.netloc in ("", "localhost"):
             return Path(url2pathname(parts.path))
         if "://" not in uri:

@@ -1,11 +1,10 @@
 """Documents in any file system that fsspec knows: an archive, another machine, a repository."""
 
 import errno
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -42,6 +41,7 @@ class FileSystem(ByURI):
         """See `Origin.files`."""
         with _as_os_errors():
             self.__dict__.pop("_opened", None)  # a connection of an earlier listing may remember that one
+            whole = self._facts_of_archive()  # before it is opened: it may be replaced meanwhile
             system, root = self._opened
             found = entries_of(system, root) if is_archive(system) else _walk(system, root)
             first = next(found, None)
@@ -49,7 +49,7 @@ class FileSystem(ByURI):
                 raise FileNotFoundError(errno.ENOENT, "it is not there")
             for entry in chain([first] if first else [], found):
                 if self.patterns.match(entry.path):
-                    listed = _listed(entry.path, entry.facts)
+                    listed = _listed(entry.path, entry.facts, whole)
                     yield replace(listed, refused=entry.refused or listed.refused)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
@@ -66,10 +66,21 @@ class FileSystem(ByURI):
 
     @cached_property
     def _opened(self) -> tuple["AbstractFileSystem", str]:
+        return self._open(self.uri)
+
+    def _open(self, uri: str) -> tuple["AbstractFileSystem", str]:
         from fsspec.core import url_to_fs
 
-        system, root = url_to_fs(self.uri, skip_instance_cache=True, **self._guards())
+        system, root = url_to_fs(uri, skip_instance_cache=True, **self._guards())
         return system, root
+
+    def _facts_of_archive(self) -> dict[str, Any]:
+        """Return the facts of an archive as a file, if it has no checksums of its entries as a ZIP archive has."""
+        protocol, _, place = self.uri.partition("::")
+        if not place or protocol.partition("://")[0].lower() not in ("tar", "libarchive"):
+            return {}
+        system, path = self._open(place)
+        return dict(system.info(path))
 
     def _guards(self) -> dict[str, Any]:
         """Return the options of each file system in the URI that could be redirected; raises OSError."""
@@ -114,19 +125,24 @@ def _as_os_errors() -> Iterator[None]:
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
 
 
-def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
-    sums = {key: str(found) for key in _CHECKSUMS if (found := facts.get(key))}
-    lasting = sums or {key: str(value) for key, value in facts.items() if key not in _OF_READING}
-    modified = next((found for key in _TIMES if (found := _time(facts.get(key)))), EPOCH)
+def _listed(path: str, facts: dict[str, Any], whole: dict[str, Any]) -> ListedFile:
+    """Return a file; its stamp is of its facts, or of those of the `whole` archive."""
+    telling = whole or facts
+    sums = {key: str(found) for key in _CHECKSUMS if (found := telling.get(key))}
+    lasting = sums or {key: str(value) for key, value in telling.items() if key not in _OF_READING}
     return ListedFile(
         path=shown(path),
         place=str(facts["name"]),
         size=int(facts.get("size") or 0),
-        modified_at=modified,
+        modified_at=_modified(facts),
         stamp=digest(facts.get("size"), lasting),
-        stamp_is_stable=bool(sums) or EPOCH.timestamp() < modified.timestamp() < time.time() - STABLE_AFTER,
+        stamp_is_stable=bool(sums) or EPOCH < _modified(telling) < datetime.now(UTC) - timedelta(seconds=STABLE_AFTER),
         refused=unusable(path),
     )
+
+
+def _modified(facts: dict[str, Any]) -> datetime:
+    return next((found for key in _TIMES if (found := _time(facts.get(key)))), EPOCH)
 
 
 def _time(value: object) -> datetime | None:

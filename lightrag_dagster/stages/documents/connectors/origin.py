@@ -6,7 +6,7 @@ import re
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Protocol
@@ -140,11 +140,23 @@ def warn_once(said: str) -> None:
 
 def shown(path: str) -> str:
     """Return a path with unfit characters escaped, and then with a hash, since others may be written so."""
-    escaped = UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
-    return escaped if escaped == path else f"{escaped} ({digest(path)[:8]})"
+    return path if (found := escaped(path)) == path else f"{found} ({digest(path)[:8]})"
+
+
+def escaped(path: str) -> str:
+    """Return a path with unfit characters escaped."""
+    return UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
 
 
 def unusable(path: str) -> str | None:
     """Return the reason not to read a file with this path, of any format; None if it is read."""
     unfit = UNFIT_CHARACTERS.search(path)
     return "path holds control characters or is not UTF-8; rename it" if unfit else None
+
+
+def placed(listed: ListedFile) -> ListedFile:
+    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place."""
+    refused = listed.refused
+    if not refused and not listed.place.isascii() and re.search(r"[\ud800-\udfff]", listed.place):
+        refused = "its place, the target of a link or a folder above, is not UTF-8; rename that"
+    return replace(listed, place="", refused=refused) if refused and listed.place else listed

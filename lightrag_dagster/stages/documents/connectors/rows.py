@@ -21,7 +21,7 @@ from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 from lightrag_dagster.stages.facts.columns import defused, fact_lines
 from lightrag_dagster.stages.facts.dates import read_date
 
-_SUFFIXES = {"markdown": ".md", "html": ".html"}
+SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
@@ -49,7 +49,9 @@ class RowDocuments:
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
-        return (listed.content or b"")[:most]
+        if listed.content is None:
+            raise OSError(errno.ENODATA, "its row was read before, and is not kept; run backfill --source to read all")
+        return listed.content[:most]
 
     def document(self, row: Row) -> ListedFile:
         """Return the document of a row; raises OSError for one without a column that is needed."""
@@ -63,7 +65,7 @@ class RowDocuments:
         path, columns = _text(row[self.columns.id]).strip("/"), self.columns
         if not path:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
-        kind, data = _SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
+        kind, data = SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
         access = access_of(self.access, shown(path), lambda column: _cell(row[column]))
         return ListedFile(
             path=shown(path),

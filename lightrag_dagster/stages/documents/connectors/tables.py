@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     import duckdb
 
 _ROWS_AT_ONCE = 1_000
+# Bytes of a line: as documents.max_bytes is, if nothing else is set.
+_OF_CSV = "all_varchar = true, comment = '', max_line_size = 20000000, buffer_size = 40000000"
 ROW_FILES = {
-    ".csv": "read_csv($file, all_varchar = true, comment = '')",
-    ".tsv": "read_csv($file, all_varchar = true, comment = '')",
+    ".csv": f"read_csv($file, {_OF_CSV})",
+    ".tsv": f"read_csv($file, {_OF_CSV})",
     ".jsonl": "read_ndjson_objects($file)",
     ".ndjson": "read_ndjson_objects($file)",
     ".parquet": "read_parquet($file)",
@@ -41,6 +43,10 @@ _CSV, _JSON = (".csv", ".tsv"), (".jsonl", ".ndjson")
 _DELIMITERS = b",;\t|"
 _HINTS = re.compile(" Possible | The search space ")
 """The begin of what DuckDB says of its own options."""
+
+_CAUSES = "Maximum line size|Expected Number of Columns|Value with unterminated|Invalid unicode"
+_LINE = re.compile(rf"\nOriginal Line: (.*(?=\n({_CAUSES}))|.*)", re.DOTALL)
+"""The part of a message in which DuckDB shows the line, before the cause."""
 
 _END = re.compile(r";\s*(--[^\n]*\s*)*$")
 """The end of a statement, with comments after it."""
@@ -279,7 +285,7 @@ def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From
     is left to it if no line has several columns, or if those are texts with commas below the name of their column.
 
     Raises:
-        OSError: a line has more columns than the names, or fewer, or is not UTF-8.
+        OSError: a line has more columns than the names, or fewer, is not UTF-8 or too long.
     """
     above, mark = _names_of_csv(path)
     guessed = _rows(connection, f"SELECT * FROM {ROW_FILES['.csv']}", {"file": str(path)}, part)
@@ -287,8 +293,8 @@ def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From
         yield from guessed
         return
     # Without the marks, DuckDB looks for others: for comments by #, and for apostrophes as quotes.
-    options = f"header = true, skip = {above}, delim = '{mark}', quote = '\"', escape = '\"', comment = ''"
-    named, began = f"SELECT * FROM read_csv($file, all_varchar = true, {options})", False
+    options = f"header = true, skip = {above}, delim = '{mark}', quote = '\"', escape = '\"'"
+    named, began = f"SELECT * FROM read_csv($file, {_OF_CSV}, {options})", False
     try:
         for row in _rows(connection, named, {"file": str(path)}, part):
             began = True
@@ -296,7 +302,7 @@ def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From
     except OSError as error:
         first = None if began or not above else next(guessed, None)
         if first is None:
-            uneven = f"a line has more or fewer columns than line {above + 1}, or is not UTF-8"
+            uneven = f"a line has more or fewer columns than line {above + 1}, is not UTF-8 or longer than 20 MB"
             mended = f"correct it, or put a value with {mark!r} between quotes"
             raise OSError(errno.EINVAL, f"{uneven}; {mended} ({error.strerror})") from None
         yield first
@@ -311,10 +317,10 @@ def _rows_of_json(connection: "duckdb.DuckDBPyConnection", path: Path, part: Fro
     file, said = {"file": str(path)}, f"FROM {ROW_FILES['.jsonl']}"
     names = _rows(connection, f"SELECT DISTINCT unnest(json_keys(json)) AS name {said}", file, None)
     empty = dict.fromkeys(sorted(row["name"] for row in names))
-    for line in _rows(connection, f"SELECT json {said}", file, None):
+    for number, line in enumerate(_rows(connection, f"SELECT json {said}", file, None), start=1):
         row = json.loads(line["json"], parse_float=decimal.Decimal)
         if not isinstance(row, dict):
-            raise OSError(errno.EINVAL, f"a line is not an object of JSON: {line['json'][:60]}")
+            raise OSError(errno.EINVAL, f"row {number:,} is not an object of JSON")
         if part is None or part.has(empty | row):
             yield empty | row
 
@@ -348,4 +354,5 @@ def _rows(
                 # A number of single precision has some seven digits; as one of double precision 0.1 has seventeen.
                 yield row | {name: float(str(np.float32(row[name]))) for name in singles if row[name] is not None}
     except duckdb.Error as error:
-        raise OSError(errno.EIO, _HINTS.split(one_line(error))[0]) from error
+        # The error itself shows the line.
+        raise OSError(errno.EIO, _HINTS.split(one_line(duckdb.Error(_LINE.sub("", str(error)))))[0]) from None

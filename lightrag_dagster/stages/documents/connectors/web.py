@@ -120,7 +120,8 @@ class Web(ByURI):
         import httpx2
 
         try:
-            url, host = f"{self.uri}/{quote(unquote(name), safe=_UNQUOTED)}", "/".join(self.uri.split("/")[:3])
+            above, host = self.uri.replace("#", "%23"), "/".join(self.uri.split("/")[:3])
+            url = f"{above}/{quote(unquote(name), safe=_UNQUOTED)}"
             with _client(Hosts(host, self.follow_hosts)).stream(method, url) as answer:
                 if answer.status_code in _GONE:
                     raise FileNotFoundError(errno.ENOENT, "it is not there any more")

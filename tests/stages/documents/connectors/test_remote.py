@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.core.objects import Objects
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -114,6 +114,16 @@ def test_a_listing_has_more_than_one_page(server: BucketService) -> None:
     assert [one.path for one in Bucket(uri).files()] == names
 
 
+def test_a_number_sign_is_a_part_of_a_uri(buckets: S3Server) -> None:
+    uri = buckets.new_bucket()
+    for key in ("C/a.md", "C#/b.md"):
+        obstore.put(buckets.store(uri), key, key.encode())
+    assert found(Bucket(f"{uri}/C#")) == {"b.md": b"C#/b.md"}
+    assert found(choose_origin("s", SourceSettings(uri=f"{uri}/C#/b.md"))) == {"b.md": b"C#/b.md"}
+    with pytest.raises(SettingsError, match=r"C#/home cannot be used: # and \? end the path of a URI"):
+        Objects.open(f"{uri}/C#/home")
+
+
 def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
     (river,) = Bucket(bucket, names=("river.md",)).files()
     failures = iter([True])
@@ -156,11 +166,15 @@ def test_only_changed_objects_are_fetched(bucket: str, buckets: S3Server, tmp_pa
     assert [path.rpartition("/")[2] for path in fetched] == ["new.md"]
 
 
-def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, buckets: S3Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_an_object_that_cannot_be_read_keeps_its_row_and_is_tried_again(
+    bucket: str, buckets: S3Server, tmp_path: Path, *, known: bool
+) -> None:
     settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": bucket}})
     tables, recipes, store = SourceTables(Home(settings.home)), Recipes.of(settings), buckets.store(bucket)
     source = find_source(_named_only(settings, tmp_path), "docs")
-    read_source(source, tables, recipes)
+    if known:
+        read_source(source, tables, recipes)
     obstore.put(store, "river.md", OFFICE.encode())
 
     def vanish(environ: dict[str, str]) -> bool:
@@ -170,9 +184,9 @@ def test_an_object_that_is_gone_when_it_is_read_keeps_its_row(bucket: str, bucke
 
     buckets.failing = vanish
     version = read_source(source, tables, recipes).version
-    assert version.counts["status"] == {"processed": 1, "skipped": 1, "stale": 1}
+    assert version.counts["status"] == {"processed": 1, "skipped": 1, "stale" if known else "failed": 1}
     rows = {row["path"]: row for row in tables.read("raw_documents", "docs").to_pylist()}
-    assert rows["river.md"]["content"] == RIVER
+    assert rows["river.md"]["content"] == (RIVER if known else "")
     assert rows["river.md"]["error"] == "cannot be read: it is not there any more"
     buckets.failing = lambda environ: False
     obstore.put(store, "river.md", OFFICE.encode())
@@ -367,6 +381,19 @@ def test_a_changed_archive_is_noticed(tmp_path: Path) -> None:
     assert found(origin)["new.md"] == FLOOD.encode()
 
 
+def test_a_tar_archive_whose_files_have_the_same_times_and_sizes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": f"tar::{path}"}})
+    source, tables = find_source(_named_only(settings, tmp_path), "docs"), SourceTables(Home(settings.home))
+    for text, kept in (("one", 0), ("one", 2), ("two", 0)):
+        if not path.exists() or text == "two":
+            write_archive(path, [("a.md", text), ("b.md", "same")])
+            os.utime(path, (1, 1))
+        assert (why_ingest(source, tables, Recipes.of(settings)) or "").startswith("chunks") is (kept == 2)
+        assert read_source(source, tables, Recipes.of(settings)).kept == kept
+        assert tables.read("raw_documents", "docs")["content"].to_pylist() == [text, "same"]
+
+
 def test_a_broken_file_of_an_archive_costs_itself_alone(tmp_path: Path) -> None:
     archive = tmp_path / "a.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -427,7 +454,7 @@ def write_archive(path: Path, entries: list[tuple[str, str]]) -> None:
     with tarfile.open(path, "w") as archive_file:
         for name, text in entries:
             member = tarfile.TarInfo(name)
-            member.size = len(text)
+            member.size, member.mtime = len(text), 1
             archive_file.addfile(member, io.BytesIO(text.encode()))
 
 

@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -112,6 +113,8 @@ def test_rows_of_every_kind_of_table_are_the_same_documents(
     ]
     assert [one.modified_at for one in listed] == [datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), EPOCH]
     assert source.origin.read(listed[0], 5) == RIVER.encode()[:5]
+    with pytest.raises(OSError, match="run backfill --source"):
+        source.origin.read(replace(listed[0], content=None), 5)
     assert pickle.loads(pickle.dumps(source)) == source
 
 

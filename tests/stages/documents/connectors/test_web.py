@@ -126,6 +126,8 @@ def test_an_address_may_be_as_a_browser_has_it(server: Server) -> None:
     assert found(one) == {"a b.md": RIVER.encode()}
     named = choose_origin("s", SourceSettings(uri=f"{server.url}/docs", include=("a%20b.md", "%C3%BC.md")))
     assert found(named) == {"a%20b.md": RIVER.encode(), "%C3%BC.md": OFFICE.encode()}
+    server.pages = {"/C%23/a.md": Page(RIVER), "/C": Page("Another page.")}
+    assert found(choose_origin("s", SourceSettings(uri=f"{server.url}/C#/a.md"))) == {"a.md": RIVER.encode()}
 
 
 @pytest.mark.parametrize(
