@@ -220,7 +220,7 @@ class KnowledgeBase(Lookups):
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords of the search; takes and raises as `retrieve`."""
         with self._question(query, options) as (question, _):
-            return self._opened.retriever.keywords(question)
+            return self._opened.retriever.keywords(question, {})
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; takes and raises as `retrieve`."""
