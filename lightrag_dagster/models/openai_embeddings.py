@@ -197,7 +197,7 @@ class OpenAIEmbedder:
         # The SDK's own models take twenty times as long to read the numbers as numpy does.
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
         target, estimate = self._endpoint.target, sum(map(text_tokens, texts))
-        rows, tokens = read_embeddings(response.content, target, Most.of(estimate))
+        rows, tokens = read_embeddings(response.content, target, Most(estimate))
         if not tokens:
             warn_of_estimate(target)
         self._usage.input_tokens += tokens or estimate

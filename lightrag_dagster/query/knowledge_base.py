@@ -251,7 +251,7 @@ class KnowledgeBase(Lookups):
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
         """Return the text of an answer in pieces, as the model writes it; takes and raises as `retrieve`.
 
-        Citations are not checked, and the answer is not stored. One that is cut off is a warning in the log.
+        Citations are not checked, reasoning in the text stays, and the answer is not stored. One that is cut off is a warning in the log.
         """
         return self.pieces(self.prepare(query, **options))
 
