@@ -57,6 +57,7 @@ class Endpoint:
             model=settings.model,
             host=place.host,
             timeout=settings.timeout,
+            longest_wait=settings.longest_wait,
             address=place.setting,
             key=CREDENTIALS.get(settings.provider) or place.variable or "api_key_env, which names no variable,",
         )

@@ -295,6 +295,7 @@ def test_attempts_are_bounded_and_none_is_wasted(loopback: Loopback, reply: Repl
     [
         pytest.param({"retry_after": "1"}, 0.95, marks=pytest.mark.long),
         ({"retry_after_ms": "900"}, 0.85),
+        ({"retry_after_ms": "soon", "retry_after": "1.1"}, 1.05),
         pytest.param({"retry_after": "soon"}, 0.45, marks=pytest.mark.long),
     ],
 )

@@ -196,6 +196,20 @@ def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: Knowledge
         assert SOURCES[first.source][first.path][first.char_start : first.char_end] == passage.content
 
 
+def test_questions_within_questions_end(home: Path) -> None:
+    settings = load_settings(home=home, llm={"max_concurrency": 2})
+    done: list[list[list[str]]] = []
+
+    def ask_all() -> None:
+        done.append(opened.map(lambda _: [one.text for one in opened.query_batch([STATION] * 3)], range(4)))
+
+    with KnowledgeBase.open(settings=settings) as opened:
+        asking = threading.Thread(target=ask_all, daemon=True)
+        asking.start()
+        asking.join(20)
+        assert [len(texts) for texts in done[0]] == [3] * 4
+
+
 def test_reasoning_cites_nothing_and_is_not_stored(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
     loopback.script.append(Reply(body={"choices": [{"finish_reason": "length", "message": {"content": "<think>hm"}}]}))
     with pytest.raises(OutputLimitError):

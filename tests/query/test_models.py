@@ -11,6 +11,7 @@ from lightrag_dagster.errors import (
     BudgetExceededError,
     EmbeddingError,
     ProviderAccessError,
+    ProviderAwayError,
     QueryError,
     TransientProviderError,
 )
@@ -130,6 +131,18 @@ def test_questions_are_embedded_in_three_attempts_at_most(
     with pytest.raises(TransientProviderError):
         models("openai/m?dimensions=8").embed(["one"], None)
     assert len(loopback.requests) == 3
+
+
+def test_a_question_does_not_wait_longer_than_a_person(
+    models: Callable[[str], Models], loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "max_retries", AS_IT_IS)
+    loopback.fault = lambda received: Reply.error(429, retry_after="61")
+    asked = models("openai/m?dimensions=8")
+    for ask in (lambda: asked.complete(HELLO), lambda: asked.embed(["one"], None)):
+        with pytest.raises(ProviderAwayError, match="asks to wait 61 s; run again then"):
+            ask()
+    assert len(loopback.requests) == 2
 
 
 def test_what_is_closed_cannot_be_asked(models: Callable[[str], Models]) -> None:
