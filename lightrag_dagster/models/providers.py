@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
 from lightrag_dagster.core.roles import Role
-from lightrag_dagster.core.tracing import Attributes
+from lightrag_dagster.core.tracing import Attributes, marking
 from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
@@ -54,6 +54,25 @@ async def open_chat_model(
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
+
+
+@contextmanager
+def billed_apart(
+    model: StoredChatModel, settings: LLMSettings, home: Home, role: Role, account: Account
+) -> Iterator[StoredChatModel]:
+    """Give an opened model, with its connection, limits and calls in flight, that bills those of the block apart.
+
+    The account's budget applies, and the ledger gets an entry at the end of the block.
+    """
+    from lightrag_dagster.spending.ledger import Ledger
+
+    account, usage = account.within(home.scope), Usage()
+    warn_if_unbounded(settings.of(role), account)
+    with (
+        _billed(account, Ledger(home.ledger), role, model.identity, usage) as budget,
+        marking(account.attributes),
+    ):
+        yield model.counted_by(usage, budget)
 
 
 @asynccontextmanager

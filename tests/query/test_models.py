@@ -15,7 +15,7 @@ from lightrag_dagster.errors import (
     QueryError,
     TransientProviderError,
 )
-from lightrag_dagster.query.models import Models
+from lightrag_dagster.query.models import Models, billed_to
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -89,6 +89,25 @@ def test_a_streamed_answer_that_is_cut_off_is_said(
         assert "".join(models.stream(ChatRequest("answer", (Message("user", reason),)))).strip() == "It is"
         assert caplog.text.lower().count("a streamed answer is cut off; raise l") == said
     models.close()
+
+
+def test_accounts_of_one_process_share_calls_and_the_limit_of_requests(loopback: Loopback, tmp_path: Path) -> None:
+    llm = LLM.model_copy(update={"max_concurrency": 1})
+    models, loopback.delay = Models(load_settings(home=tmp_path, llm=llm), OFFLINE), 0.2
+
+    def ask(asked: tuple[str, str]) -> str:
+        with billed_to(Account(f"serve {asked[0]}", max_cost_usd=1.0)):
+            return models.complete(ChatRequest("answer", (Message("user", asked[1]),))).text
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, [("a", "Who?"), ("b", "Who?"), ("a", "Where?"), ("b", "When?")]))
+    entries = Ledger(Home(tmp_path).ledger).entries().to_pylist()  # before the models are closed
+    models.close()
+    assert (len(loopback.requests), loopback.peak) == (3, 1)
+    assert sorted((one["run"], one["calls"] + one["stored"]) for one in entries) == sorted(
+        [("serve a", 1), ("serve b", 1)] * 2
+    )
+    assert sum(one["calls"] for one in entries) == 3
 
 
 def test_a_streamed_answer_stays_within_the_budget(loopback: Loopback, tmp_path: Path) -> None:
