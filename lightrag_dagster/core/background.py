@@ -52,7 +52,7 @@ class DaemonThreads(ThreadPoolExecutor):
 
     @property
     def is_caller(self) -> bool:
-        """True in one of the threads, which waits for ever if it waits for the others while they do so too."""
+        """True in one of the threads, which may not wait for the others: they may all do so."""
         return threading.current_thread() in self._workers
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False, timeout: float | None = None) -> None:

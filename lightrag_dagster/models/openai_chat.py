@@ -49,12 +49,9 @@ _log = logging.getLogger(__name__)
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(
-        self, settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
-    ) -> None:
-        """Keep rate limits by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
+    def __init__(self, settings: LLMSettings, reserve_time: ReserveTime | None = None) -> None:
+        """Keep rate limits by `reserve_time`, shared with other processes."""
         self._settings = settings
-        self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
         self._parts = 1
 
@@ -123,7 +120,7 @@ class OpenAIChatModel:
             "server.address": self._endpoint.target.host,
             "lightrag.role": request.role,
         }
-        return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
+        return span(f"chat {settings.model}", asked, is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         response = await self._post(client, request, cast_to=httpx2.Response)

@@ -65,7 +65,9 @@ class Models:
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if possible; raises as `ChatModel.complete`."""
         if payer := _payer.get():
-            return self._run(self._complete_apart(self._stored_model(request.role), request, payer))
+            role, stored = request.role, self._stored_model(request.role)
+            apart = providers.billed_apart(stored, self._llm, self._home, role, payer)
+            return self._run(_once(apart, lambda model: model.complete(request)))
         return self._run(self._chat_model(request.role).complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
@@ -134,10 +136,6 @@ class Models:
     def close(self, timeout: float | None = None) -> None:
         """End the running calls, close the models and end the thread, in at most `timeout` seconds; once."""
         self._loop.close(self._stack.aclose, timeout)
-
-    async def _complete_apart(self, model: StoredChatModel, request: ChatRequest, payer: Account) -> ChatResponse:
-        with providers.billed_apart(model, self._llm, self._home, request.role, payer) as apart:
-            return await apart.complete(request)
 
     def _stored_model(self, role: Role) -> StoredChatModel:
         """Open one model a role, so that each records its calls under its own purpose."""

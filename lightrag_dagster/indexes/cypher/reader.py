@@ -1,7 +1,8 @@
 """Cypher over a finished graph, asked of a process of its own."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -84,8 +85,21 @@ class CypherReader:
             within = seconds if left is None else min(seconds, left)
             return _exchange(child, question(within), within)
 
-        try:
+        with self._explained(seconds):
             answer = ask(self._processes, exchange)
+        if isinstance(answer, Rows):
+            return answer
+        raise _failure(answer, seconds)
+
+    def close(self) -> None:
+        """End the process; a running query, and later ones, raise QueryError."""
+        self._processes.close()
+
+    @contextmanager
+    def _explained(self, seconds: float) -> Iterator[None]:
+        """Raise errors of the process in the block as those of `query`."""
+        try:
+            yield
         except TimeoutError as error:
             raise _too_slow(seconds) from error
         except OverflowError as error:
@@ -102,13 +116,6 @@ class CypherReader:
             ) from error
         except PoolClosedError as error:
             raise QueryError("the knowledge base is closed; open it again") from error
-        if isinstance(answer, Rows):
-            return answer
-        raise _failure(answer, seconds)
-
-    def close(self) -> None:
-        """End the process; a running query, and later ones, raise QueryError."""
-        self._processes.close()
 
 
 def require_graph(generation: Generation, settings: Settings) -> Path:
