@@ -28,7 +28,7 @@ CODE = {
     "evaluation": 1456,  # gold, the gate; one limit for all of a trial; MRR in the verdict; misspelt fields
     "exports": 368,  # OKF; views in one order
     "imports": 886,  # two bases in one source; files by ids; three imports, where 500 were asked
-    "indexes": 2291,  # SQL in processes, checks of files; views on a full disk; files by SQL; Cypher ends with its caller
+    "indexes": 2291,  # SQL in processes, checks of files; full disks; files by SQL; Cypher ends with its caller
     "models": 2526,  # batches, ledger by purpose, what may pass; columns; bills that tell no tokens; odd answers
     "models.local": 560,  # tables of known names
     "offline": 1220,  # types that are known, greetings, contractions, Chinese words beside names
@@ -36,7 +36,7 @@ CODE = {
     "pipeline": 3301,  # scopes, kept rows; copies that end early; retries by batch; misspelt passes
     "plan": 860,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 458,  # scopes; unfinished backfills
-    "query": 4335,  # time limits, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
+    "query": 4335,  # time limits, follow, SQL in processes; spellings, walls; rules; payers; odd replies
     "readers": 8723,  # encodings, those of DOS; fields; pages of more programs; bounds of repeats, hidden parts
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
