@@ -25,6 +25,7 @@ from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.listing_schemas import STAMPS
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.query.keywords import parse_keywords
+from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
@@ -100,7 +101,7 @@ async def asked() -> list[dict[str, Any]]:
     questions = []
     for text in dict.fromkeys(" ".join(one["question"].split()) for one in examples):
         answer = await model.complete(keyword_request(prompts, text))
-        keywords = parse_keywords(answer.text)
+        keywords = parse_keywords(answer.text) or Keywords()
         questions.append({"question": text, "high": [*keywords.high_level], "low": [*keywords.low_level]})
     first = questions[0]
     return [*questions, first | {"high": []}, first | {"low": []}]

@@ -50,6 +50,11 @@ class DaemonThreads(ThreadPoolExecutor):
                 worker.start()
         return future
 
+    @property
+    def is_caller(self) -> bool:
+        """True in one of the threads, which may not wait for the others: they may all do so."""
+        return threading.current_thread() in self._workers
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False, timeout: float | None = None) -> None:
         """Take no more calls; `wait` for those that run, at most `timeout` seconds."""
         with self._submitting:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ Attributes = Mapping[str, Value]
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _SERVICE = "lightrag-dagster"
+_NOTHING: Attributes = {}
+_marks: ContextVar[Attributes] = ContextVar("lightrag_marks", default=_NOTHING)
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +41,7 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
     if tracer is None:
         yield lambda more: None
         return
+    attributes = {**attributes, **_marks.get()} if is_call else attributes
     from opentelemetry.trace import SpanKind
 
     kind = SpanKind.CLIENT if is_call else SpanKind.INTERNAL
@@ -47,6 +51,16 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
         except Exception as error:
             current.set_attribute("error.type", type(error).__name__)
             raise
+
+
+@contextmanager
+def marking(attributes: Attributes) -> Iterator[None]:
+    """Add attributes to the spans of calls in the block."""
+    token = _marks.set(attributes)
+    try:
+        yield
+    finally:
+        _marks.reset(token)
 
 
 def _tracer() -> "Tracer | None":

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -66,6 +67,12 @@ class StoredChatModel:
     def identity(self) -> str:
         """Identity of the model behind."""
         return self._model.identity
+
+    def counted_by(self, usage: Usage, budget: Budget) -> "StoredChatModel":
+        """Return this model, with the same calls in flight, for calls that are counted elsewhere."""
+        other = copy(self)
+        other.usage, other._budget = usage, budget
+        return other
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`. An empty answer is an error, and is not stored."""

@@ -16,9 +16,11 @@ import numpy.typing as npt
 from openai.types.chat import ChatCompletionChunk
 from pydantic_core import from_json
 
-from lightrag_dagster.core.protocols import MOST_TOKENS, ChatResponse, token_count
+from lightrag_dagster.core.protocols import MOST_TOKENS, ChatResponse, text_tokens, token_count
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderAccessError
+from lightrag_dagster.models.openai_client import warn_of_estimate
 from lightrag_dagster.models.openai_errors import A_PAGE, NOT_JSON, FailedCallError, Target, error_inside, unusable
+from lightrag_dagster.stages.extraction.reasoning import spoken
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
@@ -29,32 +31,50 @@ SHAPELESS = "it is not shaped like a chat completion"
 NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+_BESIDE = (*_REASONING, "refusal", "tool_calls", "function_call")
 _ENDS = {
     "length": re.compile("length$|(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
     "content_filter": re.compile(
         "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
     ),
     "error": re.compile(".*error|abort|malformed|cancel"),
+    "tool_calls": re.compile(".*(?:tool|function)(?:call|use)"),
 }
 
 
 class Most(NamedTuple):
-    """The most tokens that a call can have taken in and given; a server's count beyond that counts as that."""
+    """The tokens of a call: an estimate of its input, and the limit of its output.
 
-    taken: int = MOST_TOKENS
-    given: int = MOST_TOKENS
+    A server's count beyond several times these, with room for hidden prompts, counts as that.
+    """
 
-    @classmethod
-    def of(cls, estimate: int, limit: int = 0) -> "Most":
-        """Return several times the estimate of the input and the limit of the output, with room for hidden prompts."""
-        return cls(_TIMES * estimate + _HIDDEN_TOKENS, _TIMES * limit)
+    estimate: int
+    limit: int = 0
+
+    @property
+    def taken(self) -> int:
+        """The most input tokens."""
+        return min(MOST_TOKENS, _TIMES * self.estimate + _HIDDEN_TOKENS)
+
+    @property
+    def given(self) -> int:
+        """The most output tokens."""
+        return _TIMES * self.limit
+
+    def counted(self, told: ChatResponse, written: str, target: Target) -> ChatResponse:
+        """Return an answer with estimates of the tokens that are not told: those of all that the model has written."""
+        if self is ANY or (told.input_tokens and told.output_tokens):
+            return told
+        warn_of_estimate(target)
+        given = told.output_tokens or min(text_tokens(written), self.limit)
+        return replace(told, input_tokens=told.input_tokens or self.estimate, output_tokens=given)
 
 
-ANY = Most()
+ANY = Most(MOST_TOKENS, MOST_TOKENS)
 
 
-def read_completion(content: bytes, target: Target, most: Most = ANY) -> ChatResponse:
-    """Return the answer in the body of a reply.
+def read_completion(content: bytes, target: Target, most: Most, *, prose: bool = False) -> ChatResponse:
+    """Return the answer in the body of a reply; one in `prose` without its reasoning.
 
     Raises:
         FailedCallError: it holds no usable one.
@@ -66,10 +86,10 @@ def read_completion(content: bytes, target: Target, most: Most = ANY) -> ChatRes
         if content.lstrip().startswith(b"<"):
             raise unusable(target, A_PAGE) from None
         raise _with_output(unusable(target, NOT_JSON)) from None
-    return chat_response(completion, target, most)
+    return chat_response(completion, target, most, prose=prose)
 
 
-def chat_response(completion: Any, target: Target, most: Most = ANY) -> ChatResponse:
+def chat_response(completion: Any, target: Target, most: Most = ANY, *, prose: bool = False) -> ChatResponse:
     """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
 
     An answer of no use that does not tell what it took or what it thought may be billed for anything.
@@ -79,18 +99,18 @@ def chat_response(completion: Any, target: Target, most: Most = ANY) -> ChatResp
         failed.billed = billed if any(billed.billed) else None
         raise failed
     try:
-        text, reason = _answer(completion, target)
+        text, reason, written = _answer(completion, target, prose=prose)
     except FailedCallError as failed:
         told = billed.input_tokens and (billed.output_tokens or not failed.given_up)
         failed.billed = billed if told else None
         is_answer = _part(completion, "object") == "chat.completion" or _part(completion, "choices") is not None
         failed.given_up = is_answer and not told
         raise
-    return replace(billed, text=text, finish_reason=reason)
+    return replace(most.counted(billed, written, target), text=text, finish_reason=reason)
 
 
-def _answer(completion: Any, target: Target) -> tuple[str, str]:
-    """Return the text of a completion, and why it ended."""
+def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, str]:
+    """Return the text of a completion, why it ended, and all that the model has written."""
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
@@ -98,11 +118,13 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
         choice = (completion.get("choices") or [left_out])[0]
         said = "" if choice is None else json.dumps(choice)
         message, reason = choice.get("message", left_out), _reason(_text(choice.get("finish_reason")) or "stop")
-        text, refusal = _content(message.get("content")), message.get("refusal")
+        text, refusal, written = _content(message.get("content")), message.get("refusal"), _written(message)
+        text = spoken(text, cut=reason == "length") if prose else text
         if not reason.isprintable():
             raise ValueError("not every database can hold the finish reason")
     except MALFORMED:
         raise unusable(target, SHAPELESS, said) from None
+    calls = reason == "tool_calls" or message.get("tool_calls") or message.get("function_call")
     who = f"model {target.model} at {target.host}"
     if reason == "content_filter":
         raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
@@ -112,15 +134,23 @@ def _answer(completion: Any, target: Target) -> tuple[str, str]:
             raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
-        if isinstance(message.get("content"), list) or any(message.get(name) for name in _REASONING):
+        if written and not calls:
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
             raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
-        calls = "it calls a tool, and none was offered"
-        raise unusable(target, calls if message.get("tool_calls") else "it is empty", said)
+        if not calls:
+            raise unusable(target, "it is empty", said)
+    if calls:
+        raise _with_output(unusable(target, "it calls a tool, and none was offered", said))
     if reason == "error":
         raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
-    return text, reason
+    return text, reason, written
+
+
+def _written(message: Any) -> str:
+    """Return all that a model has written in a message: its text and its thoughts, which come under many names."""
+    parts = (message.get("content"), next(filter(None, map(message.get, _REASONING)), None))
+    return "".join(_text(one) if isinstance(one, str) else json.dumps(one) for one in parts if one).strip()
 
 
 def _billed(usage: object, most: Most) -> ChatResponse:
@@ -139,10 +169,11 @@ def _billed(usage: object, most: Most) -> ChatResponse:
 
 
 class StreamedAnswer:
-    """An answer in the pieces of a stream: its last text, that it thought, and why it ended."""
+    """An answer in the pieces of a stream: its last text, what else it held, and why it ended."""
 
     def __init__(self) -> None:
-        self._text = self._thought = self.reason = ""
+        self._text = self.reason = ""
+        self._others: dict[str, object] = {}
 
     def text_of(self, piece: ChatCompletionChunk) -> str:
         """Return the text in the next piece, "" if it has none; raises one of MALFORMED."""
@@ -154,13 +185,13 @@ class StreamedAnswer:
             return ""
         text = _content(choice.delta.content)
         self._text = text if text.strip() else self._text
-        if not text and any(getattr(choice.delta, name, None) for name in _REASONING):
-            self._thought = "reasoned"
+        others = {name: getattr(choice.delta, name, None) for name in _BESIDE}
+        self._others |= {name: one if isinstance(one, str) else True for name, one in others.items() if one}
         return text
 
     def check_end(self, target: Target) -> None:
         """Raise FailedCallError, as for a whole answer, if the stream is over without one; or before its end."""
-        message = {"content": self._text, "reasoning": self._thought}
+        message = {"content": self._text, **self._others}
         chat_response({"choices": [{"finish_reason": self.reason, "message": message}]}, target)
         if not self.reason:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")

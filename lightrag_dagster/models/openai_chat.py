@@ -22,7 +22,7 @@ from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.offers import REFUSALS, Offer, Place
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, Most, StreamedAnswer, read_completion
-from lightrag_dagster.models.openai_client import Endpoint, with_estimates
+from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import REFUSED_FORMAT, FailedCallError, explain, rule_name, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
@@ -32,6 +32,7 @@ _PATH = "/chat/completions"
 OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
 _OF_QUESTIONS = ("keywords", "relevance", "hops", "rerank", "answer")
+_PROSE = ("answer", "summarise", "describe")
 _PROBE = ChatRequest("answer", (Message("user", "Hello"),), max_output_tokens=_FEW)
 
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
@@ -48,12 +49,9 @@ _log = logging.getLogger(__name__)
 class OpenAIChatModel:
     """A language model behind `/chat/completions`."""
 
-    def __init__(
-        self, settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
-    ) -> None:
-        """Keep rate limits by `reserve_time`, shared with other processes; spans have the attributes in `billed`."""
+    def __init__(self, settings: LLMSettings, reserve_time: ReserveTime | None = None) -> None:
+        """Keep rate limits by `reserve_time`, shared with other processes."""
         self._settings = settings
-        self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
         self._parts = 1
 
@@ -122,15 +120,16 @@ class OpenAIChatModel:
             "server.address": self._endpoint.target.host,
             "lightrag.role": request.role,
         }
-        return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
+        return span(f"chat {settings.model}", asked, is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         response = await self._post(client, request, cast_to=httpx2.Response)
-        estimate, limit = rough_tokens(request), request.max_output_tokens or self._settings.max_output_tokens
-        answered = read_completion(response.content, self._endpoint.target, Most.of(estimate, limit))
+        most = Most(rough_tokens(request), request.max_output_tokens or self._settings.max_output_tokens)
+        target, prose = self._endpoint.target, request.role in _PROSE
+        answered = read_completion(response.content, target, most, prose=prose)
         if answered.cache_write_tokens:
             _marks.known.setdefault(self._place, None)
-        return with_estimates(answered, self._endpoint.target, estimate, limit)
+        return answered
 
     async def _probe(self, client: AsyncOpenAI) -> None:
         bill(await self._ask(client, _PROBE))

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import TypeVar
 
@@ -15,7 +14,6 @@ from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exp
 
 from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.progress import note
-from lightrag_dagster.core.protocols import ChatResponse, text_tokens
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderAwayError, ProviderError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
@@ -59,6 +57,7 @@ class Endpoint:
             model=settings.model,
             host=place.host,
             timeout=settings.timeout,
+            longest_wait=settings.longest_wait,
             address=place.setting,
             key=CREDENTIALS.get(settings.provider) or place.variable or "api_key_env, which names no variable,",
         )
@@ -230,15 +229,6 @@ def warn_of_estimate(target: Target) -> None:
         target.model,
         target.host,
     )
-
-
-def with_estimates(answer: ChatResponse, target: Target, taken: int, limit: int) -> ChatResponse:
-    """Return an answer with estimates of the tokens that are not reported: of its input, and `limit` at most."""
-    if answer.input_tokens and answer.output_tokens:
-        return answer
-    warn_of_estimate(target)
-    given = answer.output_tokens or min(text_tokens(answer.text), limit)
-    return replace(answer, input_tokens=answer.input_tokens or taken, output_tokens=given)
 
 
 class _Silence:

@@ -17,7 +17,7 @@ from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Usage, Vectors, text_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.core.tracing import Attributes, span
+from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import EmbeddingError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_answers import Most, read_embeddings
@@ -53,11 +53,9 @@ class OpenAIEmbedder:
         settings: EmbeddingSettings,
         usage: Usage,
         reserve_time: ReserveTime | None = None,
-        billed: Attributes | None = None,
     ) -> None:
         """Count input tokens of requests, and texts at fault, in `usage`; see also `OpenAIChatModel`."""
         self._settings = settings
-        self._billed = billed or {}
         self._usage = usage
         self._endpoint = Endpoint(settings, reserve_time)
         self._most = sys.maxsize
@@ -86,7 +84,7 @@ class OpenAIEmbedder:
             "server.address": self._endpoint.target.host,
             "lightrag.texts": len(texts),
         }
-        with span(f"embeddings {self._settings.model}", asked | dict(self._billed), is_call=True):
+        with span(f"embeddings {self._settings.model}", asked, is_call=True):
             return await self._halved(fitting)
 
     async def unread(self, texts: Sequence[str]) -> list[int]:
@@ -197,7 +195,7 @@ class OpenAIEmbedder:
         # The SDK's own models take twenty times as long to read the numbers as numpy does.
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
         target, estimate = self._endpoint.target, sum(map(text_tokens, texts))
-        rows, tokens = read_embeddings(response.content, target, Most.of(estimate))
+        rows, tokens = read_embeddings(response.content, target, Most(estimate))
         if not tokens:
             warn_of_estimate(target)
         self._usage.input_tokens += tokens or estimate

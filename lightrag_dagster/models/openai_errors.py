@@ -7,6 +7,8 @@ import math
 import re
 import time
 import tomllib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -19,9 +21,6 @@ import openai
 from lightrag_dagster import errors
 from lightrag_dagster.core.protocols import ChatResponse
 
-LONGEST_WAIT_SECONDS = 600.0
-"""A server that asks to wait longer than this ends the run."""
-
 NOT_JSON = "it is not JSON that can be read"
 A_PAGE = "it is a page in HTML, not JSON that can be read"
 
@@ -32,7 +31,8 @@ _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 class Target:
     """The model that a call goes to; `settings` is the prefix of its settings (`LIGHTRAG_LLM__`).
 
-    `address` is what a person changes to send it elsewhere, `key` names the variable with its key.
+    `address` is what a person changes to send it elsewhere, `key` names the variable with its key. A server that asks
+    to wait longer than `longest_wait` is asked no more. Seconds.
     """
 
     settings: str
@@ -41,6 +41,7 @@ class Target:
     timeout: float
     address: str = "OPENAI_BASE_URL"
     key: str = "OPENAI_API_KEY"
+    longest_wait: float = 600.0
 
 
 class FailedCallError(Exception):
@@ -210,7 +211,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     who = f"{target.host} ({status}, model {target.model})"
     transient = rule["kind"] == "transient"
     wait = asked if transient else None
-    if wait is not None and wait > LONGEST_WAIT_SECONDS:
+    if wait is not None and wait > target.longest_wait:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(errors.ProviderAwayError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
@@ -228,16 +229,16 @@ def _details(error: openai.APIStatusError) -> str:
 
 
 def _retry_after(headers: httpx2.Headers, body: object) -> float | None:
-    """Return the wait that the server asks for: seconds, or None if there is no usable value."""
-    try:
-        if "retry-after-ms" in headers:
-            wait = float(headers["retry-after-ms"]) / 1000
-        elif (value := headers.get("retry-after", "")).replace(".", "", 1).isdigit():
-            wait = float(value)
-        elif told := _DELAY.search(str(body)):
-            wait = float(told[1])
-        else:
-            wait = parsedate_to_datetime(value).timestamp() - time.time()
-    except (ValueError, OverflowError, RecursionError):
-        return None
-    return wait if 0 < wait < math.inf else None
+    """Return the wait that the server asks for: seconds, in the first form with a usable value; None without any."""
+    value = headers.get("retry-after", "")
+    forms: tuple[Callable[[], float], ...] = (
+        lambda: float(headers["retry-after-ms"]) / 1000,
+        lambda: float(value),
+        lambda: float(_DELAY.findall(str(body))[0]),
+        lambda: parsedate_to_datetime(value).timestamp() - time.time(),
+    )
+    for form in forms:
+        with suppress(LookupError, ValueError, OverflowError, RecursionError):
+            if 0 < (wait := form()) < math.inf:
+                return wait
+    return None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
 from lightrag_dagster.core.roles import Role
-from lightrag_dagster.core.tracing import Attributes
 from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
@@ -50,10 +49,26 @@ async def open_chat_model(
     warn_if_unbounded(own, account)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
-        async with open_plain_chat_model(own, ledger.reserve_time, account.attributes if account else None) as model:
+        async with open_plain_chat_model(own, ledger.reserve_time) as model:
             usage, limit = Usage(), own.max_output_tokens
             with _billed(account, ledger, role, model.identity, usage) as budget:
                 yield StoredChatModel(model, store, usage, price=price, budget=budget, max_output_tokens=limit)
+
+
+@asynccontextmanager
+async def billed_apart(
+    model: StoredChatModel, settings: LLMSettings, home: Home, role: Role, account: Account
+) -> AsyncIterator[StoredChatModel]:
+    """Give an opened model, with its connection, limits and calls in flight, that bills those of the block apart.
+
+    The account's budget applies, and the ledger gets an entry at the end of the block.
+    """
+    from lightrag_dagster.spending.ledger import Ledger
+
+    account, usage = account.within(home.scope), Usage()
+    warn_if_unbounded(settings.of(role), account)
+    with _billed(account, Ledger(home.ledger), role, model.identity, usage) as budget:
+        yield model.counted_by(usage, budget)
 
 
 @asynccontextmanager
@@ -81,8 +96,7 @@ async def open_embedder(
     warn_if_unbounded(settings, account)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:
-        billed = account.attributes if account else None
-        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, billed) as embedder:
+        async with open_plain_embedder(settings, usage, ledger.reserve_time, engine) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
 
@@ -110,9 +124,9 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
 @asynccontextmanager
 async def open_plain_chat_model(
-    settings: LLMSettings, reserve_time: ReserveTime | None = None, billed: Attributes | None = None
+    settings: LLMSettings, reserve_time: ReserveTime | None = None
 ) -> AsyncIterator[ChatModel]:
-    """Open the language model without a store, for readers without the right to write; `billed` goes into spans.
+    """Open the language model without a store, for readers without the right to write.
 
     Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
@@ -126,7 +140,7 @@ async def open_plain_chat_model(
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(settings, reserve_time, billed)
+    model = OpenAIChatModel(settings, reserve_time)
     try:
         yield model
     finally:
@@ -139,7 +153,6 @@ async def open_plain_embedder(
     usage: Usage | None = None,
     reserve_time: ReserveTime | None = None,
     engine: Engine = _HERE,
-    billed: Attributes | None = None,
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 
@@ -160,7 +173,7 @@ async def open_plain_embedder(
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(settings, usage or Usage(), reserve_time, billed)
+    embedder = OpenAIEmbedder(settings, usage or Usage(), reserve_time)
     try:
         yield embedder
     finally:

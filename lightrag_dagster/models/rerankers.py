@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ class Reranker(Protocol):
     """A model that scores texts by their relevance to a question."""
 
     async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        """Return positions of at most `limit` texts and their scores, best first.
+        """Return positions of the best `limit` texts, or of all, and their scores, best first.
 
         Raises:
             ProviderError: the model gave no usable answer.
@@ -96,9 +96,7 @@ class _Endpoint:
         )
         answer: _Answer = await retrying(self._post, body)
         scores = {one.index: one.relevance_score for one in answer.results}
-        if not all(0 <= index < len(texts) and math.isfinite(score) for index, score in scores.items()):
-            raise PermanentProviderError(f"reranker {self._settings.model} scored unknown texts; try another")
-        return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]
+        return _best(self._settings.model, scores, len(texts), limit)
 
     async def _post(self, body: dict[str, Any]) -> _Answer:
         # No message quotes the server or the client's error: either may hold the key.
@@ -133,7 +131,7 @@ class _CrossEncoder:
             raise SettingsError(
                 "rerank.provider is local and its packages are missing; `pip install lightrag-dagster[rerank]`"
             ) from error
-        self._load = partial(CrossEncoder, model)
+        self._name, self._load = model, partial(CrossEncoder, model)
         self._model: Any = None
         self._turn = asyncio.Lock()
 
@@ -150,4 +148,15 @@ class _CrossEncoder:
                     "rerank.model cannot be loaded; name a cross-encoder or a folder"
                 ) from error
         scores = self._model.predict([(query, text) for text in texts]).tolist()
-        return sorted(enumerate(scores), key=lambda scored: (-scored[1], scored[0]))[:limit]
+        return _best(self._name, dict(enumerate(scores)), len(texts), limit)
+
+
+def _best(model: str, scores: Mapping[int, float], texts: int, limit: int) -> list[tuple[int, float]]:
+    """Return positions and scores of `limit` texts, or of all, best first; raises PermanentProviderError."""
+    if not all(0 <= index < texts and math.isfinite(score) for index, score in scores.items()):
+        raise PermanentProviderError(f"reranker {model} scored unknown texts, or gave no numbers; try another")
+    if len(scores) < (asked := min(limit, texts)):  # those without a score would be lost
+        raise PermanentProviderError(
+            f"reranker {model} scored {len(scores)} texts where {asked} were asked; try another"
+        )
+    return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))[:limit]

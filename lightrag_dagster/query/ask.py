@@ -1,6 +1,7 @@
 """Calls of the language model in a retrieval: one call, its parsed answer, and notes on its cost."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
@@ -14,6 +15,8 @@ from lightrag_dagster.stages.prompts.requests import keyword_request
 
 Read = TypeVar("Read")
 
+_ATTEMPTS = 2
+
 _STEPS = {"query.filter_relations": "false", "query.hops": "0", "rerank.provider": "none"}
 """Settings that have a model asked, and the value by which none is."""
 
@@ -24,33 +27,41 @@ class Asking(NamedTuple):
     prompts: Prompts
     complete: Callable[[ChatRequest], ChatResponse]
 
-    def keywords(self, query: str) -> Keywords:
-        """Return the keywords of a question: the model's, else the question itself if it is short.
+    def keywords(self, query: str, notes: dict[str, Any]) -> Keywords:
+        """Return the keywords of a question: the model's, else the question itself if it is short; notes as `read`.
 
         Raises:
-            ProviderError: the model gave no usable answer.
+            ProviderError: the model gave no answer.
         """
-        response = self.complete(keyword_request(self.prompts, query))
-        return fall_back_to_question(parse_keywords(response.text), query)
+        found = self.read(keyword_request(self.prompts, query), parse_keywords, notes)
+        return fall_back_to_question(found or Keywords(), query)
+
+    def read(self, request: ChatRequest, read: Callable[[str], Read | None], notes: dict[str, Any]) -> Read | None:
+        """Return an answer parsed by `read`; one that cannot be used is asked for once more, then None.
+
+        `notes` get the reason, and the tokens of the calls, even if their answers were stored. Raises as `complete`.
+        """
+        for attempt in range(_ATTEMPTS):
+            response = self.complete(replace(request, attempt=attempt))
+            for name in ("input_tokens", "output_tokens"):
+                said = name.replace("_", " ")
+                notes[said] = notes.get(said, 0) + getattr(response, name)
+            if (answer := read(response.text)) is not None:
+                return answer
+        notes["error"] = "the model's answer cannot be used"
+        return None
 
     def optional(self, request: ChatRequest, read: Callable[[str], Read | None], notes: dict[str, Any]) -> Read | None:
-        """Return an answer parsed by `read`; None if it cannot be used, with a reason in `notes`.
-
-        `notes` also get the tokens of the call, even if its answer was stored.
+        """Return an answer as `read`; None also if there is none, with a reason in `notes`.
 
         Raises:
             ProviderAccessError: the model cannot be used at all, or the budget is spent.
         """
         try:
-            response = self.complete(request)
+            return self.read(request, read, notes)
         except (PermanentProviderError, TransientProviderError) as error:
             notes["error"] = str(error)
             return None
-        notes |= {"input tokens": response.input_tokens, "output tokens": response.output_tokens}
-        answer = read(response.text)
-        if answer is None:
-            notes["error"] = "the model's answer cannot be used"
-        return answer
 
 
 def parse_numbers(text: str, name: str, most: int) -> list[int] | None:

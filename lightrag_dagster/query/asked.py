@@ -6,11 +6,13 @@ from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import Lock, Semaphore
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from lightrag_dagster.core.child import Child, ChildEndedError, Pool
 from lightrag_dagster.errors import QueryTimeoutError
 
 Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 
 class UnderWay:
@@ -93,6 +95,31 @@ class UnderWay:
             raise self.too_late() from None
         finally:
             future.cancel()
+
+    def ask(self, processes: Pool, exchange: Callable[[Child, float | None], Answer]) -> Answer:
+        """Return what `exchange` gets of a process, in the seconds that are left; raises as `left` and `Pool.ask`."""
+
+        def with_what_is_left(child: Child) -> Answer | None:
+            try:
+                seconds = self.left()
+            except (QueryTimeoutError, CancelledError):
+                return None  # not raised, so that a process that took long to start stays for the next question
+            with self.ended_by(child.kill):
+                return exchange(child, seconds)
+
+        try:
+            with self.aside():
+                answer = processes.ask(with_what_is_left, self.left())
+        except TimeoutError:
+            if self._end is None:
+                raise
+            raise self.too_late() from None
+        except ChildEndedError:
+            self.left()
+            raise
+        if answer is None:
+            self.left()  # raises what it did there
+        return cast(Answer, answer)
 
     def run(self, work: Callable[[], Result]) -> Result:
         """Work on the question when it has its turn."""

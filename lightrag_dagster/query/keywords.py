@@ -13,18 +13,18 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SEPARATORS = re.compile(r"[\n,;]+")
 
 
-def parse_keywords(text: str) -> Keywords:
-    """Read a JSON object with `high_level_keywords` and `low_level_keywords`.
+def parse_keywords(text: str) -> Keywords | None:
+    """Read a JSON object with `high_level_keywords` and `low_level_keywords`; None if neither can be read.
 
-    Reasoning and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
-    a text with neither list has no keywords.
+    Reasoning and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted.
     """
     try:
         found = read_object(text)
     except ValueError:
         answer = without_thinking(text)
-        found = {name: _strings_after(name, answer) for name in _LISTS}
-    return Keywords(*(_words(found.get(name)) for name in _LISTS))
+        found = {name: listed for name in _LISTS if (listed := _strings_after(name, answer))}
+    lists = [found.get(name) for name in _LISTS]
+    return Keywords(*map(_words, lists)) if any(isinstance(one, str | list) for one in lists) else None
 
 
 def without_blanks(keywords: Keywords) -> Keywords:

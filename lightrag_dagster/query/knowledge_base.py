@@ -220,7 +220,7 @@ class KnowledgeBase(Lookups):
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords of the search; takes and raises as `retrieve`."""
         with self._question(query, options) as (question, _):
-            return self._opened.retriever.keywords(question)
+            return self._opened.retriever.keywords(question, {})
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; takes and raises as `retrieve`."""
@@ -251,7 +251,8 @@ class KnowledgeBase(Lookups):
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
         """Return the text of an answer in pieces, as the model writes it; takes and raises as `retrieve`.
 
-        Citations are not checked, and the answer is not stored. One that is cut off is a warning in the log.
+        Citations are not checked, reasoning in the text stays, and the answer is not stored. One that is cut off is a
+        warning in the log.
         """
         return self.pieces(self.prepare(query, **options))
 
@@ -273,8 +274,9 @@ class KnowledgeBase(Lookups):
             pieces = await self._opened.in_thread(begin, asked)
             while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:
                 yield piece
-        finally:
+        except BaseException:  # not at its end, after which one that was prepared may be asked again
             asked.give_up()
+            raise
 
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would send to the model, for `answer`; takes and raises as `retrieve`."""
@@ -330,12 +332,16 @@ class KnowledgeBase(Lookups):
             return self._opened.models.complete(instance(request, ChatRequest, "complete", "a ChatRequest")).text
 
     def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
-        """Call `ask` for each of `questions`, `llm.max_concurrency` at a time, and return the results in order."""
+        """Call `ask` for each of `questions`, `llm.max_concurrency` at a time, and return the results in order.
+
+        Within an `ask` they are called one after another.
+        """
         if not callable(ask):
             raise wrong("map", "a function and a list of questions", ask)
         several(questions, "map", "a function and a list of questions")
         with self._opened.in_use():
-            return list(self._opened.callers.map(ask, questions))
+            callers = self._opened.callers
+            return list(map(ask, questions) if callers.is_caller else callers.map(ask, questions))
 
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, Unpack, get_args
 
 import pyarrow as pa
 
-from lightrag_dagster.errors import QueryError
+from lightrag_dagster.errors import QueryError, QueryTimeoutError
 from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.query.arguments import instance, seconds_of, shown, text, wrong
 from lightrag_dagster.query.asked import asking
@@ -169,7 +169,12 @@ class Lookups:
     acount = awaited(count)
 
     def cypher(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> list[dict[str, Any]]:
         """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
 
@@ -180,14 +185,20 @@ class Lookups:
             query: one statement of Cypher.
             parameters: values of its parameters, by their names without `$`.
             limit: most rows, without a warning if there are more.
+            timeout: maximum time, also waiting for its turn; from its turn on a minute, if that is less. Seconds.
 
         Raises:
-            QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
+            QueryError: the query is wrong or refused, takes more than 2 GB, or ended its process.
+            QueryTimeoutError: it takes longer than `timeout`, or a minute.
             StoreError: the graph of this snapshot is left out, not built yet or damaged.
         """
-        with self._opened.in_use(), self.snapshot.reading():
-            graph = require_graph(self.snapshot.generation, self.settings)
-            found = self._opened.cypher(graph).query(query, parameters, limit=LIMIT if limit is None else limit)
+        with self._opened.in_use(), self.snapshot.reading(), asking(seconds_of(timeout)) as asked:
+            graph, most = require_graph(self.snapshot.generation, self.settings), LIMIT if limit is None else limit
+            try:
+                found = self._opened.cypher(graph).query(query, parameters, limit=most, ask=asked.ask)
+            except QueryTimeoutError:
+                asked.left()  # raises for the time of the question, if that is over
+                raise
         if found.more and limit is None:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows

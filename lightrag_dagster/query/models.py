@@ -18,6 +18,7 @@ from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
 from lightrag_dagster.models import providers
+from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.query.asked import UnderWay, current
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -64,8 +65,9 @@ class Models:
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if possible; raises as `ChatModel.complete`."""
         if payer := _payer.get():
-            opening = providers.open_chat_model(self._llm, self._home, request.role, payer)
-            return self._run(_once(opening, lambda model: model.complete(request)))
+            role, stored = request.role, self._stored_model(request.role)
+            apart = providers.billed_apart(stored, self._llm, self._home, role, payer)
+            return self._run(_once(apart, lambda model: model.complete(request)))
         return self._run(self._chat_model(request.role).complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:
@@ -135,19 +137,22 @@ class Models:
         """End the running calls, close the models and end the thread, in at most `timeout` seconds; once."""
         self._loop.close(self._stack.aclose, timeout)
 
+    def _stored_model(self, role: Role) -> StoredChatModel:
+        """Open one model a role, so that each records its calls under its own purpose."""
+        return self._open(role, lambda: providers.open_chat_model(self._llm, self._home, role, self._account))
+
     def _chat_model(self, role: Role) -> ChatModel:
-        own = self._llm.of(role)
-        if own.provider == "offline" and self._account is None:
-            return self._open(role, lambda: providers.open_plain_chat_model(own))  # its answers need no store
-        # One model per role, so that each records its calls under its own purpose.
+        own, plain = self._llm.of(role), f"{role} without a store"
+        is_plain = own.provider == "offline" or plain in self._opened  # whose answers need no store, or have none
         try:
-            return self._open(role, lambda: providers.open_chat_model(self._llm, self._home, role, self._account))
+            if self._account is not None or not is_plain:
+                return self._stored_model(role)
         except StoreError as error:
             if self._account is not None:  # whose limits are kept in the home
                 raise
             # Readers without the right to write in the home can still ask.
             _log.warning("answers are not stored: %s", error)
-            return self._open(role, lambda: providers.open_plain_chat_model(own))
+        return self._open(plain, lambda: providers.open_plain_chat_model(own))
 
     def _open_embedder(self) -> AbstractAsyncContextManager[Embedder]:
         if self._account is None:

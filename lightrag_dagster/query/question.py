@@ -211,7 +211,12 @@ def _unused(
             notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")
         elif not settings.rerank:
             notes.append("min_rerank_score does nothing where rerank is false")
-    if reranker == "chat" and settings.rerank and settings.min_rerank_score and "rerank" not in mode.ignores:
+    if (
+        reranker == "chat"
+        and settings.rerank
+        and settings.min_rerank_score is not None
+        and "rerank" not in mode.ignores
+    ):
         notes.append("min_rerank_score does nothing where rerank.provider is chat, which gives an order and no scores")
     if by_rules and not mode.retrieves:
         notes.append(f"the offline model (llm.provider) answers from a context, and mode {settings.mode} has none")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -60,10 +61,10 @@ class Retriever:
             note({f"lightrag.{name}": count for name, count in counts.items()})
         return found
 
-    def keywords(self, question: Question) -> Keywords:
-        """Return the caller's keywords, else the model's, else the question itself if it is short."""
+    def keywords(self, question: Question, notes: dict[str, Any]) -> Keywords:
+        """Return the caller's keywords, else the model's, else the question itself if it is short; notes as `read`."""
         given = without_blanks(question.keywords or Keywords())
-        return given if given != Keywords() else self._asking.keywords(question.text)
+        return given if given != Keywords() else self._asking.keywords(question.text, notes)
 
     def view(self, filters: Filters) -> AbstractContextManager[Snapshot]:
         """Give the filtered view of the snapshot for the block; the snapshot itself without a filter."""
@@ -93,14 +94,16 @@ class Retriever:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
         trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
         snapshot_id = self._snapshot.manifest.snapshot_id
-        nothing = Retrieval(question.text, settings.mode, snapshot_id, Keywords(), notes=question.notes)
+        nothing = Retrieval(question.text, settings.mode, snapshot_id, Keywords())
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:
-                keywords = self.keywords(question)
+                keywords = self.keywords(question, notes)
                 notes |= asdict(keywords)
+            if "error" in notes or keywords == Keywords():
+                question = replace(question, notes=(*question.notes, _unnamed(settings.mode, keywords)))
         if not mode.retrieves or (mode.keywords and keywords == Keywords()):
-            return replace(nothing, steps=trace.steps)
+            return replace(nothing, notes=question.notes, steps=trace.steps)
         with ExitStack() as opened:
             with trace.step("filter"):
                 snapshot = opened.enter_context(self.view(question.filters))
@@ -139,6 +142,12 @@ class Retriever:
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return self._models.embed(texts, self._snapshot.corpus_state)
+
+
+def _unnamed(mode: str, keywords: Keywords) -> str:
+    """Return the note that the model named no keywords, and what is searched for instead."""
+    nothing = f"mode {mode} finds nothing; give keywords, or ask in the mode fusion"
+    return f"the model named no keywords: {'the question itself is one' if keywords != Keywords() else nothing}"
 
 
 def _filtered(snapshot: Snapshot, filters: Filters) -> Snapshot:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ import pyarrow as pa
 from lightrag_dagster import errors
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool
 from lightrag_dagster.core.temporary import temporary_folder
-from lightrag_dagster.errors import QueryError, QueryTimeoutError
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.asked import UnderWay
 
 if TYPE_CHECKING:  # which imports DuckDB
@@ -40,31 +39,20 @@ class SqlReader:
         with temporary_folder("lightrag-sql-") as folder:
             question = {"files": paths, "statements": statements, "more": [*more], "rows": f"{folder}/rows.arrow"}
 
-            def exchange(child: Child) -> bytes | None:
-                try:
-                    seconds = asked.left()
-                except (QueryTimeoutError, CancelledError):
-                    return None  # not raised, so that a process that took long to start stays for the next question
-                with asked.ended_by(child.kill):
-                    child.send(json.dumps(question | {"seconds": seconds}).encode())
-                    for table in more.values():
-                        child.send(_stream(table))
-                    return child.receive(_UNLIMITED if seconds is None else seconds)
+            def exchange(child: Child, seconds: float | None) -> bytes:
+                child.send(json.dumps(question | {"seconds": seconds}).encode())
+                for table in more.values():
+                    child.send(_stream(table))
+                return child.receive(_UNLIMITED if seconds is None else seconds)
 
             try:
-                with asked.aside():
-                    answer = self._processes.ask(exchange, asked.left())
-            except TimeoutError:
-                raise asked.too_late() from None
+                answer = asked.ask(self._processes, exchange)
             except ChildStartError as error:
                 raise QueryError(f"the process that runs SQL does not start{error}") from error
             except ChildEndedError as error:
-                asked.left()
                 raise QueryError(
                     f"the SQL ended its process{error}, for which it may have taken too much memory; narrow it"
                 ) from error
-            if answer is None:
-                asked.left()  # raises what it did there
             if answer:
                 kind, _, said = answer.decode().partition(" ")
                 raise asked.too_late() if kind == "QueryTimeoutError" else getattr(errors, kind)(said)

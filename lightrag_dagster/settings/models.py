@@ -36,6 +36,9 @@ Provider = Literal["offline", "openai", "bedrock", "vertex"]
 EmbeddingProvider = Literal["offline", "openai", "local", "vertex"]
 
 
+_LONGEST_SECONDS, _HURRIED_SECONDS = 600.0, 60.0  # limits of providers are mostly those of a minute
+
+
 class PriceSettings(Section):
     """Price of one model. US dollars per million tokens."""
 
@@ -69,6 +72,13 @@ class EndpointSettings(PlaceSettings):
     tokens_per_minute: int | None = Field(
         default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes, or a mark, for one."
     )
+
+    _longest_wait: float = PrivateAttr(default=_LONGEST_SECONDS)
+
+    @property
+    def longest_wait(self) -> float:
+        """The longest wait that a server may ask for before the next attempt; beyond it, none is made. Seconds."""
+        return self._longest_wait
 
 
 class RoleSettings(Section):
@@ -155,8 +165,10 @@ class LLMSettings(EndpointSettings):
         return self.mode == "batch" and self.provider != "offline"
 
     def hurried(self, most: int) -> "LLMSettings":
-        """Return the settings with no more than `most` further attempts."""
-        return self.model_copy(update={"max_retries": min(self.max_retries, most)})
+        """Return the settings with no more than `most` further attempts, and none after a long wait."""
+        found = self.model_copy(update={"max_retries": min(self.max_retries, most)})
+        found._longest_wait = _HURRIED_SECONDS
+        return found
 
     @property
     def longer_outputs(self) -> tuple[int, ...]:
@@ -212,9 +224,9 @@ class EmbeddingSettings(EndpointSettings):
         return self._max_retries
 
     def hurried(self, most: int) -> "EmbeddingSettings":
-        """Return the settings with no more than `most` further attempts."""
+        """Return the settings with no more than `most` further attempts, and none after a long wait."""
         found = self.model_copy()
-        found._max_retries = min(self._max_retries, most)
+        found._max_retries, found._longest_wait = min(self._max_retries, most), _HURRIED_SECONDS
         return found
 
 

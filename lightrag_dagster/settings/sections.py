@@ -244,8 +244,11 @@ class QuerySettings(Section):
     )
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
-    min_rerank_score: float = Field(
-        default=0.0, allow_inf_nan=False, description="Chunks that the reranker scores lower are dropped."
+    min_rerank_score: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="Chunks that the reranker scores lower are dropped; none, unless set: its scores may be logits, "
+        "which are below 0 for good chunks too.",
     )
     filter_relations: bool = Field(
         default=False,

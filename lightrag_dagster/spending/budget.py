@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.tracing import marking
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.spending.account import Account, today
 
@@ -99,15 +100,16 @@ class Budget:
     @contextmanager
     def reservation(self, worst: float) -> Iterator[Reservation]:
         """Give the call of the block a reservation, each of whose attempts may cost `worst` US dollars."""
-        if self.billed is None or not worst:
+        if self.billed is None:
             yield Reservation(Budget())
             return
-        reservation = Reservation(self, worst)
-        try:
-            with _renewing(self.billed[0], reservation):
+        ledger, account = self.billed
+        reservation = Reservation(self if worst else Budget(), worst)
+        with marking(account.attributes), _renewing(ledger, reservation) if worst else nullcontext():
+            try:
                 yield reservation
-        finally:
-            reservation.settle(reservation.cost)
+            finally:
+                reservation.settle(reservation.cost)
 
 
 @contextmanager

@@ -94,6 +94,24 @@ def _home(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.long
 @pytest.mark.usefixtures("_home")
+def test_a_call_has_the_account_that_it_is_billed_to(loopback: Loopback, collector: Collector) -> None:
+    script = (
+        "import os\n"
+        f"os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'] = 'http://127.0.0.1:{collector.server_port}'\n"
+        "from lightrag_dagster import KnowledgeBase\n"
+        "from lightrag_dagster.query.models import billed_to\n"
+        "from lightrag_dagster.spending.account import Account\n"
+        "with KnowledgeBase.open(account=Account('base')) as knowledge:\n"
+        "    knowledge.query('Who?', mode='bypass')\n"
+        "    with billed_to(Account('token')):\n"
+        "        knowledge.query('Where?', mode='bypass')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], timeout=60, check=True)
+    assert [one["lightrag.run"] for one in collector.spans["chat gpt-4o-mini"]] == ["base", "token"]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_home")
 def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'
     answered = query(collector, "--mode", "mix")

@@ -18,9 +18,11 @@ from tenacity import wait_fixed
 from lightrag_dagster.core.attempts import paying
 from lightrag_dagster.core.progress import listening
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, Usage, Vectors
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import (
     EmbeddingError,
+    OutputLimitError,
     PermanentProviderError,
     ProviderAccessError,
     ProviderAwayError,
@@ -198,6 +200,8 @@ def test_an_error_is_explained_without_the_servers_words(
         (Answer("", "length"), PermanentProviderError, "LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"),
         (Answer(None, refusal="I must not"), PermanentProviderError, "refused to answer"),
         (Answer("half of", "content_filter"), PermanentProviderError, "content filter"),
+        (Answer("Let me look that up.", "tool_calls"), TransientProviderError, "calls a tool, and none was offered"),
+        (Answer("Let me look that up.", "function_call"), TransientProviderError, "calls a tool"),
     ],
 )
 def test_an_answer_without_text_is_an_error(
@@ -206,6 +210,20 @@ def test_an_answer_without_text_is_an_error(
     loopback.chat = lambda body: answer
     with pytest.raises(kind, match=says):
         chat()
+
+
+@pytest.mark.parametrize("role", ["answer", "summarise", "describe"])
+def test_prose_comes_without_its_reasoning(loopback: Loopback, role: Role) -> None:
+    request = replace(REQUEST, role=role)
+    answers = [Answer("<think>maybe [2]</think>ok [1]"), Answer("maybe [2]</think>ok [1]"), Answer("ok <think>")]
+    loopback.chat = lambda body: answers[len(loopback.requests) - 1]
+    assert [chat(request).text for _ in answers] == ["ok [1]", "ok [1]", "ok <think>"]
+    loopback.chat = lambda body: Answer("<think>hm", "length")
+    with pytest.raises(OutputLimitError, match="LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"):
+        chat(request)
+    loopback.chat = lambda body: "<think>hm</think>"
+    with pytest.raises(TransientProviderError, match="the model only reasoned"):
+        chat(request)
 
 
 def test_a_timeout_names_the_setting(loopback: Loopback) -> None:
@@ -277,6 +295,7 @@ def test_attempts_are_bounded_and_none_is_wasted(loopback: Loopback, reply: Repl
     [
         pytest.param({"retry_after": "1"}, 0.95, marks=pytest.mark.long),
         ({"retry_after_ms": "900"}, 0.85),
+        ({"retry_after_ms": "soon", "retry_after": "1.1"}, 1.05),
         pytest.param({"retry_after": "soon"}, 0.45, marks=pytest.mark.long),
     ],
 )

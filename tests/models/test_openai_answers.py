@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import MOST_TOKENS, ChatRequest, ChatResponse, Message
-from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, TransientProviderError
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.models import openai_embeddings
 from lightrag_dagster.models.batch.jsonl import read_line
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
@@ -98,6 +98,20 @@ def test_more_input_than_a_call_can_have_counts_as_the_most(loopback: Loopback, 
 def test_estimated_output_is_at_most_the_limit_of_the_request(loopback: Loopback, settings: Settings) -> None:
     loopback.chat = lambda body: Answer("1" * 10_000, usage={})
     assert bought(settings).billed == (INPUT, LLMSettings().max_output_tokens, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "Hello", "reasoning_content": "1" * 50},
+        {"content": "Hello", "reasoning": "1" * 50, "reasoning_details": [{"text": "1" * 50}]},
+        {"content": f"<think>{'1' * 50}</think>Hello"},
+        {"content": [{"type": "thinking", "thinking": "1" * 50}, {"type": "text", "text": "Hello"}]},
+    ],
+)
+def test_reasoning_is_part_of_estimated_output(loopback: Loopback, settings: Settings, message: Any) -> None:
+    loopback.script.append(Reply(body=completion(**message, usage=None)))
+    assert 50 < bought(settings).output_tokens < 100
 
 
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])
@@ -238,7 +252,32 @@ def test_an_error_whose_body_cannot_be_read_is_one(
 )
 @pytest.mark.usefixtures("uncollected")
 def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, settings: Settings, event: bytes) -> None:
-    loopback.script.append(Reply(body=b"data: " + event + b"\n\n", headers={"content-type": "text/event-stream"}))
+    with pytest.raises(TransientProviderError, match="unusable answer for model m"):
+        streamed(loopback, settings, event)
+
+
+@pytest.mark.parametrize(
+    ("delta", "reason", "kind", "said"),
+    [
+        ({"refusal": "I must "}, "stop", PermanentProviderError, "refused to answer"),
+        ({"tool_calls": [{"index": 0, "id": "c"}]}, "tool_calls", TransientProviderError, "it calls a tool"),
+        ({"content": "Let me see."}, "tool_calls", TransientProviderError, "it calls a tool"),
+        ({"content": "Let me see.", "tool_calls": [{"index": 0}]}, "stop", TransientProviderError, "it calls a tool"),
+    ],
+)
+def test_a_stream_ends_as_a_whole_answer_that_is_none(
+    loopback: Loopback, settings: Settings, delta: dict[str, Any], reason: str, kind: type[Exception], said: str
+) -> None:
+    deltas: list[tuple[dict[str, Any], str | None]] = [(delta, None), ({}, reason)]
+    events = [json.dumps({"choices": [{"delta": one, "finish_reason": end}]}).encode() for one, end in deltas]
+    with pytest.raises(kind, match=said):
+        streamed(loopback, settings, *events)
+
+
+def streamed(loopback: Loopback, settings: Settings, *events: bytes) -> list[str]:
+    """Return the pieces of a stream of events."""
+    body = b"".join(b"data: " + event + b"\n\n" for event in events)
+    loopback.script.append(Reply(body=body, headers={"content-type": "text/event-stream"}))
 
     async def run() -> list[str]:
         llm = settings.changed(llm={"provider": "openai", "model": "m", "max_retries": 0}).llm
@@ -248,8 +287,7 @@ def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, se
         finally:
             await model.close()
 
-    with pytest.raises(TransientProviderError, match="unusable answer for model m"):
-        asyncio.run(run())
+    return asyncio.run(run())
 
 
 def embedded(settings: Settings, max_cost_usd: float | None = None) -> list[list[float]]:

@@ -107,6 +107,8 @@ def test_what_may_pass_is_tried_again(endpoint: Endpoint, monkeypatch: pytest.Mo
         (JSONResponse({"results": [{"index": 9, "relevance_score": 1.0}]}), PermanentProviderError),
         (JSONResponse({"message": "no"}, 404), PermanentProviderError),
         (JSONResponse({"message": "no"}, 307), PermanentProviderError),
+        (JSONResponse({"results": []}), PermanentProviderError),
+        (JSONResponse({"results": [{"index": 1, "relevance_score": 1.0}] * 2}), PermanentProviderError),
         (Response(b"[" * 200_000), PermanentProviderError),
         (Response(b'{"results": [{"index": 0, "relevance_score": ' + b"1" * 10_000 + b"}]}"), PermanentProviderError),
         (Response(b'{"results": [{"index": 0, "relevance_score": NaN}]}'), PermanentProviderError),
@@ -151,8 +153,11 @@ class CrossEncoder:
     def __init__(self, model: str) -> None:
         if model == "unknown":
             raise OSError("no such model")
+        self.model = model
 
     def predict(self, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        if self.model == "half":  # half precision, which overflows
+            return np.full(len(pairs), np.nan)
         return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs])
 
 
@@ -163,6 +168,8 @@ def test_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rerank(RerankSettings(provider="local", model="any")) == [(1, 5), (0, 0)]
     with pytest.raises(PermanentProviderError, match=r"rerank\.model cannot be loaded"):
         rerank(RerankSettings(provider="local", model="unknown"))
+    with pytest.raises(PermanentProviderError, match=r"reranker half .* gave no numbers"):
+        rerank(RerankSettings(provider="local", model="half"))
 
 
 @pytest.fixture
@@ -189,8 +196,23 @@ def test_chunks_come_in_the_order_of_the_reranker(knowledge: KnowledgeBase, endp
     assert len(endpoint.received) == 2
 
 
-def test_a_failing_reranker_changes_nothing(knowledge: KnowledgeBase, endpoint: Endpoint) -> None:
-    endpoint.replies = [JSONResponse({}, 404)]
+def test_chunks_stay_whose_scores_are_logits(knowledge: KnowledgeBase, endpoint: Endpoint) -> None:
+    options: Any = {"mode": "naive", "cosine_threshold": -1}
+    question = "What opened in Bergen?"
+    plain = knowledge.retrieve(question, **options, rerank=False)
+    scores = [{"index": index, "relevance_score": -0.5 - index} for index in range(len(plain.chunks))]
+    endpoint.replies = [JSONResponse({"results": scores}), JSONResponse({"results": scores})]
+    found = knowledge.retrieve(question, **options)
+    assert [chunk.chunk_id for chunk in found.chunks] == [chunk.chunk_id for chunk in plain.chunks]
+    assert found.chunks[0].rerank_score == -0.5
+    assert knowledge.retrieve(question, **options, min_rerank_score=0).chunks == ()
+
+
+@pytest.mark.parametrize("reply", [{}, {"results": []}, {"results": [{"index": 1, "relevance_score": 1.0}]}])
+def test_a_failing_reranker_changes_nothing(
+    knowledge: KnowledgeBase, endpoint: Endpoint, reply: dict[str, object]
+) -> None:
+    endpoint.replies = [JSONResponse(reply, 200 if reply else 404)]
     found = knowledge.retrieve("What opened in Bergen?", mode="naive")
     assert found == knowledge.retrieve("What opened in Bergen?", mode="naive", rerank=False)
     assert any("error" in step.notes for step in found.steps)

@@ -130,6 +130,28 @@ SYNC: dict[str, Callable[..., object]] = {
 }
 
 
+def test_cypher_takes_no_turn_of_others_and_ends_with_its_caller(home: Path) -> None:
+    endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a + b AS c RETURN count(c)"
+
+    async def ask(knowledge: KnowledgeBase) -> None:
+        assert await knowledge.acypher("RETURN 1 AS one", timeout=30) == [{"one": 1}]
+        crowd = [asyncio.create_task(knowledge.acypher(endless)) for _ in range(40)]
+        await asyncio.sleep(0.2)
+        assert (await asyncio.wait_for(knowledge.afind("Halden"), 10)).matches
+        for one in crowd:
+            one.cancel()
+        await asyncio.gather(*crowd, return_exceptions=True)
+        assert await asyncio.wait_for(knowledge.acypher("RETURN 2 AS two"), 20) == [{"two": 2}]
+        with pytest.raises(QueryTimeoutError, match=r"the question took longer than 0.3 s"):
+            await knowledge.acypher(endless, timeout=0.3)
+
+    with KnowledgeBase.open(home) as knowledge:
+        asyncio.run(ask(knowledge))
+        with pytest.raises(QueryTimeoutError, match=r"the question took longer than 0.3 s"):
+            knowledge.cypher(endless, timeout=0.3)
+        assert knowledge.cypher("RETURN 1 AS one", timeout=20) == [{"one": 1}]
+
+
 @pytest.mark.parametrize("name", [*ASYNC, *SYNC])
 def test_a_question_ends_in_time_and_its_request_with_it(hanging: KnowledgeBase, silent: Silent, name: str) -> None:
     async def awaited() -> object:
@@ -157,6 +179,17 @@ def test_a_stream_that_its_reader_leaves_is_no_longer_asked_for(home: Path, loop
         assert asyncio.run(first()) == "Jonas "
         waiting = knowledge._opened.models._loop._loop
         within(1, lambda: not asyncio.all_tasks(waiting))
+
+
+def test_a_question_that_was_streamed_can_be_answered(home: Path, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld."
+
+    async def stream_and_answer() -> tuple[str, str]:
+        prepared = await knowledge.aprepare(QUESTION, mode="naive")
+        return "".join([piece async for piece in knowledge.astream(prepared)]), knowledge.answer(prepared).text
+
+    with KnowledgeBase.open(settings=load_settings(home=home, llm=OPENAI)) as knowledge:
+        assert asyncio.run(stream_and_answer()) == ("Jonas Feld. ", "Jonas Feld.")
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,22 @@ TRADE = Keywords(("Trade", "Peace"), ("Delos",))
         ('```json\n{"high_level_keywords": ["Trade", " Peace "], "low_level_keywords": ["Delos", ""]}\n```', TRADE),
         ('<think>a {"b": 1}</think>{"high_level_keywords": ["Trade","Peace"],"low_level_keywords":["Delos"]}', TRADE),
         ('Say {"low_level_keywords": ["x"]}?</think>{"high_level_keywords": ["Trade"]}', Keywords(("Trade",))),
-        ("[" * 100_000, Keywords()),
+        ("[" * 100_000, None),
         ('Here: {"high_level_keywords": "Trade, Peace", "low_level_keywords": "Delos"} Done.', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace",], "low_level_keywords": ["Delos",],}', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos"', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos", 7, null]}', TRADE),
         ('{"high_level_keywords": ["a, b"]}', Keywords(("a, b",))),
-        ('{"high_level_keywords": null, "low_level_keywords": 3}', Keywords()),
-        ("[1, 2]", Keywords()),
-        ("I cannot say.", Keywords()),
-        ("", Keywords()),
+        ('{"high_level_keywords": null, "low_level_keywords": 3}', None),
+        ('{"high_level_keywords": [], "low_level_keywords": []}', Keywords()),
+        ('{"low_level_keywords": ["Del', None),
+        ("[1, 2]", None),
+        ("I cannot say.", None),
+        ("", None),
     ],
 )
 @pytest.mark.usefixtures("uncollected")
-def test_answers_are_read(answer: str, expected: Keywords) -> None:
+def test_answers_are_read(answer: str, expected: Keywords | None) -> None:
     assert parse_keywords(answer) == expected
 
 

@@ -21,7 +21,14 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError, StoreError
+from lightrag_dagster.errors import (
+    ClosedError,
+    EmbeddingError,
+    OutputLimitError,
+    ProviderAccessError,
+    QueryError,
+    StoreError,
+)
 from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
@@ -187,6 +194,30 @@ def test_an_answer_cites_what_it_was_given_and_nothing_else(elsewhere: Knowledge
     for passage in answer.retrieval.passages(cited):
         first = passage.citations[0]
         assert SOURCES[first.source][first.path][first.char_start : first.char_end] == passage.content
+
+
+def test_questions_within_questions_end(home: Path) -> None:
+    settings = load_settings(home=home, llm={"max_concurrency": 2})
+    done: list[list[list[str]]] = []
+
+    def ask_all() -> None:
+        done.append(opened.map(lambda _: [one.text for one in opened.query_batch([STATION] * 3)], range(4)))
+
+    with KnowledgeBase.open(settings=settings) as opened:
+        asking = threading.Thread(target=ask_all, daemon=True)
+        asking.start()
+        asking.join(20)
+        assert [len(texts) for texts in done[0]] == [3] * 4
+
+
+def test_reasoning_cites_nothing_and_is_not_stored(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
+    loopback.script.append(Reply(body={"choices": [{"finish_reason": "length", "message": {"content": "<think>hm"}}]}))
+    with pytest.raises(OutputLimitError):
+        elsewhere.query(STATION, mode="naive")
+    loopback.chat = lambda body: "<think>maybe [2]</think>ok [1]"
+    answer = elsewhere.query(STATION, mode="naive")
+    assert (answer.text, answer.cited, answer.invalid_citations) == ("ok [1]", answer.references[:1], 0)
+    assert len(answer.references) > 1
 
 
 def test_instructions_of_the_caller(elsewhere: KnowledgeBase, loopback: Loopback) -> None:

@@ -155,7 +155,7 @@ def test_an_unusable_answer_keeps_all_relations(
     assert found == opened(mode=mode).retrieve(OFFICE)
     assert notes(found, "find")["relations kept"] == "all"
     assert notes(found, "find")["relations error"]
-    assert len(loopback.requests) == 1
+    assert len(loopback.requests) == (1 if isinstance(reply, Reply) else 2)  # an answer is asked for once more
 
 
 def test_a_question_is_looked_up_hop_by_hop_within_the_bound(opened: Open, loopback: Loopback) -> None:
@@ -182,7 +182,47 @@ def test_what_ends_the_hops_leaves_what_was_found(opened: Open, loopback: Loopba
     loopback.chat = lambda body: answer
     knowledge = opened(hops=3)
     assert knowledge.retrieve(OFFICE) == knowledge.retrieve(OFFICE, hops=0)
-    assert len(loopback.requests) == 1
+    assert len(loopback.requests) == (2 if answer == "Nothing." else 1)
+
+
+def test_a_hop_whose_call_fails_leaves_what_was_found(opened: Open, loopback: Loopback) -> None:
+    keywords = json.dumps({"low_level_keywords": ["Gauge"]})
+    loopback.chat = lambda body: json.dumps({"next": "Who repaired it?"}) if len(loopback.requests) == 2 else keywords
+    loopback.fault = lambda received: Reply.error(503) if len(loopback.requests) == 3 else None
+    knowledge = opened(mode="local", hops=2)
+    found = knowledge.retrieve(OFFICE)
+    assert notes(found, "hop 1")["question"] == "Who repaired it?"
+    assert "503" in notes(found, "hop 1")["error"]
+    assert found == knowledge.retrieve(OFFICE, hops=0)
+    assert found.chunks
+
+
+@pytest.mark.parametrize("mode", ["local", "global", "hybrid", "mix"])
+@pytest.mark.parametrize("answer", ["I cannot say.", '{"low_level_keywords": ["Gau', '{"low_level_keywords": null}'])
+def test_keywords_that_cannot_be_read_are_asked_for_once_more_and_then_noted(
+    opened: Open, loopback: Loopback, mode: str, answer: str
+) -> None:
+    answers = iter([answer, '{"high_level_keywords": ["repair"], "low_level_keywords": ["Gauge"]}'])
+    loopback.chat = lambda body: next(answers, answer)
+    knowledge = opened(mode=mode)
+    found = knowledge.retrieve(OFFICE)
+    assert (found.keywords.low_level, found.notes, len(loopback.requests)) == (("Gauge",), (), 2)
+    unread = knowledge.retrieve(f"{OFFICE} And where is it?")
+    assert (unread.empty, len(loopback.requests)) == (True, 4)
+    assert unread.notes == (
+        f"the model named no keywords: mode {mode} finds nothing; give keywords, or ask in the mode fusion",
+    )
+    assert notes(unread, "keywords")["error"] == "the model's answer cannot be used"
+    assert notes(unread, "keywords")["input tokens"] == 200
+    brief = knowledge.retrieve("Who built the gauge?")
+    assert brief.keywords.low_level == ("Who built the gauge?",)
+    assert brief.notes == ("the model named no keywords: the question itself is one",)
+
+
+def test_a_model_that_names_no_keywords_is_not_asked_again(opened: Open, loopback: Loopback) -> None:
+    loopback.chat = lambda body: '{"high_level_keywords": [], "low_level_keywords": []}'
+    found = opened(mode="mix").retrieve(OFFICE)
+    assert (len(found.notes), len(loopback.requests)) == (1, 1)
 
 
 def test_calls_are_booked_under_their_roles(opened: Open, loopback: Loopback, tmp_path: Path) -> None:

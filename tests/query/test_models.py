@@ -11,10 +11,11 @@ from lightrag_dagster.errors import (
     BudgetExceededError,
     EmbeddingError,
     ProviderAccessError,
+    ProviderAwayError,
     QueryError,
     TransientProviderError,
 )
-from lightrag_dagster.query.models import Models
+from lightrag_dagster.query.models import Models, billed_to
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -90,6 +91,25 @@ def test_a_streamed_answer_that_is_cut_off_is_said(
     models.close()
 
 
+def test_accounts_of_one_process_share_calls_and_the_limit_of_requests(loopback: Loopback, tmp_path: Path) -> None:
+    llm = LLM.model_copy(update={"max_concurrency": 1})
+    models, loopback.delay = Models(load_settings(home=tmp_path, llm=llm), OFFLINE), 0.2
+
+    def ask(asked: tuple[str, str]) -> str:
+        with billed_to(Account(f"serve {asked[0]}", max_cost_usd=1.0)):
+            return models.complete(ChatRequest("answer", (Message("user", asked[1]),))).text
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, [("a", "Who?"), ("b", "Who?"), ("a", "Where?"), ("b", "When?")]))
+    entries = Ledger(Home(tmp_path).ledger).entries().to_pylist()  # before the models are closed
+    models.close()
+    assert (len(loopback.requests), loopback.peak) == (3, 1)
+    assert sorted((one["run"], one["calls"] + one["stored"]) for one in entries) == sorted(
+        [("serve a", 1), ("serve b", 1)] * 2
+    )
+    assert sum(one["calls"] for one in entries) == 3
+
+
 def test_a_streamed_answer_stays_within_the_budget(loopback: Loopback, tmp_path: Path) -> None:
     models = Models(load_settings(home=tmp_path, llm=LLM), OFFLINE, Account("run-1", max_cost_usd=0.0))
     with pytest.raises(BudgetExceededError):
@@ -130,6 +150,18 @@ def test_questions_are_embedded_in_three_attempts_at_most(
     with pytest.raises(TransientProviderError):
         models("openai/m?dimensions=8").embed(["one"], None)
     assert len(loopback.requests) == 3
+
+
+def test_a_question_does_not_wait_longer_than_a_person(
+    models: Callable[[str], Models], loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "max_retries", AS_IT_IS)
+    loopback.fault = lambda received: Reply.error(429, retry_after="61")
+    asked = models("openai/m?dimensions=8")
+    for ask in (lambda: asked.complete(HELLO), lambda: asked.embed(["one"], None)):
+        with pytest.raises(ProviderAwayError, match="asks to wait 61 s; run again then"):
+            ask()
+    assert len(loopback.requests) == 2
 
 
 def test_what_is_closed_cannot_be_asked(models: Callable[[str], Models]) -> None:

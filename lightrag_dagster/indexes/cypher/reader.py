@@ -1,14 +1,15 @@
 """Cypher over a finished graph, asked of a process of its own."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool, PoolClosedError
-from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
@@ -37,6 +38,14 @@ class Rows:
     more: bool
 
 
+Ask = Callable[[Pool, Callable[[Child, float | None], Rows | bytes]], Rows | bytes]
+"""A function that asks a process of a pool, in the seconds that are left, if there is a limit."""
+
+
+def _at_once(processes: Pool, exchange: Callable[[Child, float | None], Rows | bytes]) -> Rows | bytes:
+    return processes.ask(lambda child: exchange(child, None))
+
+
 class CypherReader:
     """A graph, for read-only Cypher; threads take turns. Its process starts with the first query."""
 
@@ -45,7 +54,13 @@ class CypherReader:
         self._processes = Pool(_PROCESS, [str(graph)], most=1)
 
     def query(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = LIMIT, seconds: float = 60.0
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limit: int = LIMIT,
+        seconds: float = 60.0,
+        ask: Ask = _at_once,
     ) -> Rows:
         """Run one query and return its first rows.
 
@@ -56,14 +71,35 @@ class CypherReader:
             parameters: values of its `$name` parameters.
             limit: maximum number of rows.
             seconds: maximum time.
+            ask: asks the process in the time that the caller has left.
 
         Raises:
             QueryError: the query is wrong or refused, exceeds a bound, or ended the process; or the reader is closed.
+            QueryTimeoutError: it takes longer than `seconds`.
             StoreError: the graph is missing or damaged.
         """
-        question = _question(query, parameters or {}, limit, seconds)
+        question = partial(_question, query, parameters or {}, limit)
+        question(seconds)  # refused before its turn, if it is wrong
+
+        def exchange(child: Child, left: float | None) -> Rows | bytes:
+            within = seconds if left is None else min(seconds, left)
+            return _exchange(child, question(within), within)
+
+        with self._explained(seconds):
+            answer = ask(self._processes, exchange)
+        if isinstance(answer, Rows):
+            return answer
+        raise _failure(answer, seconds)
+
+    def close(self) -> None:
+        """End the process; a running query, and later ones, raise QueryError."""
+        self._processes.close()
+
+    @contextmanager
+    def _explained(self, seconds: float) -> Iterator[None]:
+        """Raise errors of the process in the block as those of `query`."""
         try:
-            answer = self._processes.ask(lambda child: _exchange(child, question, seconds))
+            yield
         except TimeoutError as error:
             raise _too_slow(seconds) from error
         except OverflowError as error:
@@ -80,13 +116,6 @@ class CypherReader:
             ) from error
         except PoolClosedError as error:
             raise QueryError("the knowledge base is closed; open it again") from error
-        if isinstance(answer, Rows):
-            return answer
-        raise _failure(answer, seconds)
-
-    def close(self) -> None:
-        """End the process; a running query, and later ones, raise QueryError."""
-        self._processes.close()
 
 
 def require_graph(generation: Generation, settings: Settings) -> Path:
@@ -171,5 +200,5 @@ def _failure(message: bytes, seconds: float) -> QueryError:
     return _too_slow(seconds) if reason.startswith("Interrupted") else QueryError(f"the Cypher cannot be run: {reason}")
 
 
-def _too_slow(seconds: float) -> QueryError:
-    return QueryError(f"the Cypher took longer than {seconds:g} s; narrow it and ask again")
+def _too_slow(seconds: float) -> QueryTimeoutError:
+    return QueryTimeoutError(f"the Cypher took longer than {seconds:g} s; narrow it and ask again")

@@ -17,7 +17,6 @@ from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARE
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import Most
-from lightrag_dagster.models.openai_client import with_estimates
 from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
@@ -194,12 +193,11 @@ class Batches:
     async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
         """Store the answers in the result files of a batch, and return what the files hold."""
         found, limits, estimate = _Results(), self._limits_or_none(batch), batch.tokens // max(1, batch.requests)
-        target = replace(self._provider.target, model=batch.model)
 
         def limit(key: str) -> int:
             return (limits or {}).get(key) or self.settings.max_output_tokens
 
-        async for outcomes in self._results(batch, found.gone, lambda key: Most.of(estimate, limit(key))):
+        async for outcomes in self._results(batch, found.gone, lambda key: Most(estimate, limit(key))):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if limits is not None and key not in limits:
@@ -212,8 +210,7 @@ class Batches:
                     found.failures[key] = outcome.error
                 elif key not in found.answered:
                     found.answered.add(key)
-                    counted = with_estimates(outcome, target, estimate, limit(key))
-                    answers[key] = replace(counted, cost_usd=price.of(*counted.billed))
+                    answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
                     found.usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         return found
@@ -238,7 +235,8 @@ class Batches:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error
             gone += [] if found else [file_id]
-            outcomes = jsonl.read_results(path, self._provider.target, most) if found else iter(())
+            target = replace(self._provider.target, model=batch.model)
+            outcomes = jsonl.read_results(path, target, most) if found else iter(())
             while some := list(islice(outcomes, _ROWS)):
                 yield some
 

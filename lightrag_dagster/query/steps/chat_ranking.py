@@ -5,6 +5,7 @@ After RankGPT (Sun et al., "Is ChatGPT Good at Search?", 2023). One call a windo
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from lightrag_dagster.query.ask import Asking, parse_numbers
@@ -42,16 +43,16 @@ def rank_by_chat(
             json.dumps({"number": number, "text": texts[place][:_CHARACTERS]}, ensure_ascii=False)
             for number, place in enumerate(window, start=1)
         ]
-        response = asking.complete(rerank_request(asking.prompts, query, lines))
-        notes["input tokens"] += response.input_tokens
-        notes["output tokens"] += response.output_tokens
-        named = parse_numbers(response.text, "order", len(window))
-        if not named:
-            notes["unusable answers"] += 1
-            notes["error"] = "the model's answer cannot be used"
-        notes["left out by answers"] += len(window) - len(named or ())
-        order[start : start + len(window)] = reordered(window, named or ())
+        read = partial(_read_order, most=len(window))
+        named = asking.read(rerank_request(asking.prompts, query, lines), read, notes) or ()
+        notes["unusable answers"] += not named
+        notes["left out by answers"] += len(window) - len(named)
+        order[start : start + len(window)] = reordered(window, named)
     return [(place, None) for place in order[:limit]]
+
+
+def _read_order(text: str, most: int) -> list[int] | None:
+    return parse_numbers(text, "order", most) or None  # an order of nothing is none
 
 
 def reordered(items: Sequence[Item], places: Iterable[int]) -> list[Item]:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from lightrag_dagster.query.answer_text import HEADING
 from lightrag_dagster.query.types import Reference
 
-# [1] or [1, 3], except in a Markdown link, a link definition, and an index into code.
-_MARK = re.compile(r"( ?)(?<!\w)\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?![(:])")
+# [1], [1, 3] or 【1†source】, except in a Markdown link and a link definition.
+_MARK = re.compile(r"( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?![(:])")
+_INDEX = re.compile(r"[A-Za-z0-9_]\[")  # may begin an index into code
 _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
 _YEAR = 4  # digits; models invent numbers near to those that they were given
 _DECORATION = " \t*_`:.-–—"
@@ -32,12 +33,13 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     invalid: set[str] = set()
 
     def resolve_mark(mark: re.Match[str]) -> str:
-        numbers = re.findall(r"\d+", mark[2])
-        if not any(number in known or len(number) < _YEAR for number in numbers):
-            return mark[0]
-        cited.update(known.keys() & numbers)
-        invalid.update(numbers - known.keys())
+        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2])]  # such as １
         kept = [number for number in numbers if number in known]
+        is_code = _INDEX.match(text[mark.start() - 1 : mark.start() + 1])
+        if not kept and (is_code or all(len(number) >= _YEAR for number in numbers)):
+            return mark[0]
+        cited.update(kept)
+        invalid.update(numbers - known.keys())
         return f"{mark[1]}[{', '.join(kept)}]" if kept else ""
 
     def is_valid_line(line: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
@@ -27,7 +28,7 @@ def follow_hops(
 ) -> Found:
     """Search for the parts that the model says are missing, at most `hops` times, and return all hits, fused.
 
-    The search ends when the model is done, or gives an unusable or repeated question.
+    The search ends when the model is done, gives an unusable or repeated question, or a call for the new one fails.
 
     Args:
         search: the question.
@@ -47,8 +48,12 @@ def follow_hops(
             if not further or further in (search.query, *asked):
                 notes["question"] = "none" if not further else "as before"
                 break
+            try:
+                rankings.append(_find(search, search.asking, further, notes))
+            except (PermanentProviderError, TransientProviderError) as error:
+                notes |= {"question": further, "error": str(error)}
+                break
             asked.append(further)
-            rankings.append(_find(search, search.asking, further))
             known = {row for ranking in rankings[:-1] for row in ranking.chunks}
             notes |= {"question": further, "new chunks": len(rankings[-1].chunks.keys() - known)}
             notes |= rankings[-1].notes
@@ -85,10 +90,10 @@ def parse_next(text: str) -> str | None:
     return "" if found.get("done") is True else None
 
 
-def _find(search: Search, asking: Asking, question: str) -> Found:
-    """Search by the mode, with the keywords of the new question if it needs any."""
+def _find(search: Search, asking: Asking, question: str, notes: dict[str, Any]) -> Found:
+    """Search by the mode, with the keywords of the new question if it needs any; raises ProviderError."""
     mode = MODES[search.settings.mode]
-    keywords = asking.keywords(question) if mode.keywords else Keywords()
+    keywords = asking.keywords(question, notes) if mode.keywords else Keywords()
     if mode.keywords and keywords == Keywords():
         return Found()
     return mode.find(search.about(question, keywords))

@@ -1,6 +1,7 @@
 """The steps of a retrieval: find → budgets → related chunks → rerank → references."""
 
 import logging
+import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -215,7 +216,8 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
             _log.warning("chunks are not reranked: %s", error)
             notes |= {"error": str(error)}
             return hits, {}
-        kept = {rows[place]: score for place, score in best if score is None or score >= settings.min_rerank_score}
+        least = -math.inf if settings.min_rerank_score is None else settings.min_rerank_score
+        kept = {rows[place]: score for place, score in best if score is None or score >= least}
         notes |= {"kept": len(kept), "cut": len(rows) - len(kept), "below the minimum": len(best) - len(kept)}
         return {row: hits[row] for row in kept}, {row: score for row, score in kept.items() if score is not None}
 

@@ -25,6 +25,8 @@ _CLOSE = (
 # A look at the first character saves trying every form at each: an answer without a tag takes a third of the time.
 _TAG = re.compile(rf"(?=[<\[◁a])(?:{_CLOSE})", re.IGNORECASE)
 
+_OPENED = re.compile(rf"\s*(?:{_OPEN})", re.IGNORECASE)
+
 # A line that begins like a row or like JSON is part of the answer, and a tag in it is quoted text.
 _STEP = re.compile(
     rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})|(?P<line>\n)|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
@@ -58,6 +60,12 @@ def without_thinking(answer: str) -> str:
             kept.clear()
             start = step.end()
     return "".join(kept) + answer[start:]
+
+
+def spoken(text: str, *, cut: bool) -> str:
+    """Return an answer in prose without its reasoning; nothing, if it was `cut` off while it reasoned."""
+    answer = without_thinking(text)
+    return "" if cut and _OPENED.match(answer) else answer
 
 
 def read_object(text: str) -> dict[str, Any]:

@@ -156,13 +156,14 @@ def test_an_answer_that_cannot_be_used_leaves_the_order_and_is_counted(
     found = knowledge.retrieve(QUESTION, chunk_top_k=4)
     assert texts(found) == before
     assert (notes(found)["unusable answers"], notes(found)["error"]) == (1, "the model's answer cannot be used")
+    assert len(loopback.requests) == 2  # it is asked for once more
 
 
 def test_one_unusable_answer_costs_its_window_alone(opened: Open, loopback: Loopback) -> None:
     knowledge = opened()
     before = texts(knowledge.retrieve(QUESTION, rerank=False))
     backwards = json.dumps({"order": [*range(10, 0, -1)]})
-    answers = iter([backwards, "I cannot say.", backwards])
+    answers = iter([backwards, "I cannot say.", "I still cannot.", backwards])
     loopback.chat = lambda body: next(answers)
     found = knowledge.retrieve(QUESTION)
     assert texts(found) == [before[place] for place in (*range(9, -1, -1), *range(19, 9, -1), *range(20, 24))]
