@@ -193,12 +193,7 @@ def pending(situation: Situation) -> Pending:
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
-    warnings += [*pass_warnings(situation), *scope_warnings(situation)]
-    if loose := loose_files(settings):
-        warnings.append(
-            f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
-            "move them into a folder"
-        )
+    warnings += [*pass_warnings(situation), *scope_warnings(situation), *loose_warnings(settings)]
     warnings += [
         f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
         for name, rows in removed_sources(home, situation.newest, publish).items()
@@ -211,6 +206,14 @@ def pending(situation: Situation) -> Pending:
     due = pending_scopes(situation)
     warnings += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, due)]
     return replace(_pending(situation, sources, publish, warnings), scopes=due)
+
+
+def loose_warnings(settings: Settings) -> list[str]:
+    """Return a warning of the files beside the folders of sources, if there are some."""
+    if not (loose := loose_files(settings)):
+        return []
+    of = f"files beside the folders of {settings.sources} are in no source"
+    return [f"{of}: {len(loose):,}, first {loose[0]}; move them into a folder"]
 
 
 def published_part(situation: Situation) -> Pending:

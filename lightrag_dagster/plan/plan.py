@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.passes import pass_warnings
-from lightrag_dagster.pipeline.pending import accept_pending
+from lightrag_dagster.pipeline.pending import accept_pending, loose_warnings
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
@@ -182,7 +182,7 @@ def _shown(source: Source, planning: Planning, display: Display | None) -> tuple
 def _of_settings(now: Situation, *, asks: bool) -> list[str]:
     """Return lines on the models and passes that are set."""
     models = [*withdrawal_warnings(now.settings.llm), *access_warnings(now.settings)]
-    return [*models, *_uncached(now.recipes, asks), *pass_warnings(now)]
+    return [*models, *_uncached(now.recipes, asks), *pass_warnings(now), *loose_warnings(now.settings)]
 
 
 def _uncached(today: Recipes, asks: bool) -> list[str]:

@@ -203,6 +203,14 @@ def run_all(settings: Settings) -> float:
     return sum(entry.cost_usd for entry in ledger.by_purpose().values()) - before
 
 
+def test_files_in_no_source_are_told(paid: Settings) -> None:
+    write_source(paid, "notes", texts(0, 1))
+    assert not any("in no source" in one for one in make_plan(paid).warnings)
+    (paid.sources / "loose.md").write_text(RIVER)
+    (said,) = (one for one in make_plan(paid).warnings if "in no source" in one)
+    assert said.endswith("are in no source: 1, first loose.md; move them into a folder")
+
+
 def test_a_model_without_a_price_is_named(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 1))
     unknown = paid.model_copy(update={"llm": paid.llm.model_copy(update={"model": "no-such-model"})})
