@@ -55,7 +55,10 @@ def test_sources_can_be_named() -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    ["https://host:8443/@team/a:b@c", "sftp://someone@host:22/a@b", "s3://bucket/2024:01@x", "file:///a:b@c", "a:b@c"],
+    [
+        *("https://host:8443/@team/a:b@c", "sftp://someone@host:22/a@b", "s3://bucket/2024:01@x", "file:///a:b@c"),
+        *("a:b@c", "file://C:/Users/a@b", "sftp://host:/a@b", "s3://arn:aws:s3:eu-west-1:1234:accesspoint/x/a@b"),
+    ],
 )
 def test_an_at_sign_in_a_path_is_no_password(uri: str) -> None:
     write(f"named_sources: {{wiki: {{uri: '{uri}'}}}}\n")

@@ -18,6 +18,7 @@ from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
+from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
 from lightrag_dagster.pipeline.scopes import STILL_READ, published_of, still_read
@@ -28,6 +29,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.purging import unfinished_purge
 from lightrag_dagster.storage.snapshots.repair import check_databases
 from lightrag_dagster.storage.snapshots.snapshots import UNPUBLISHED_SCOPE, held_snapshot
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 
 def show_status(console: Console, *, as_json: bool) -> None:
@@ -53,6 +55,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
         print_json(_facts(home, states, settings) | {"error": str(unlisted) if unlisted else None})
     elif asks_only or unlisted:
         _print_published(console, home, states)
+        print_losses(console, _losses(home, states), [], states.unreleased, ())
         if not (settings.scope or unlisted):
             console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
@@ -81,6 +84,14 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     print_few(console, damage_of(home))
     warnings = [*unfinished_purge(home), *states.warnings, *access_warnings(settings)]
     print_losses(console, states.losses, warnings, states.unreleased, states.unpublished)
+
+
+def _losses(home: Home, states: Pending) -> list[Loss]:
+    """Return the losses of all sources; where none could be listed, those of the sources that are published."""
+    if states.sources or home.scope or states.manifest is None:
+        return states.losses
+    names, tables = states.manifest.inputs.sources, SourceTables(home)
+    return added_up(loss for name in names for loss in lost_of_source(name, tables.current_versions(name)))
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:
@@ -171,7 +182,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "damaged": damage_of(home),
         "disk": _disk(home, settings.retention),
         "vectors": manifest.vectors.model_dump() if manifest else None,
-        "losses": [asdict(loss) for loss in states.losses],
+        "losses": [asdict(loss) for loss in _losses(home, states)],
         "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *taken_over(home)],
     }
 

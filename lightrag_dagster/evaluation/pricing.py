@@ -2,6 +2,7 @@
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.evaluation.questions import read_question_file
+from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import NOTHING, Estimate, near, reasoned
 from lightrag_dagster.plan.plan import Plan
@@ -33,10 +34,10 @@ def plan_questions(plan: Plan, settings: Settings) -> None:
     judged = _left(now, "evaluated_questions", now.recipes.retrieval_evaluation, gold, publishes=publishes)
     bought, found = Ledger(now.home.ledger).costs(["purpose", "model"]), []
     for role, (calls, most, outputs) in _calls(settings, answers, judged).items():
-        llm, inputs = settings.llm.of(role), Estimate(most, 0.3 * most, most)
+        llm, inputs = settings.llm.of(role), Estimate(most, 0.1 * most, most)
         outputs = outputs.times(reasoned(llm))
         for one in bought:
-            if (one["purpose"], one["model"]) == (role, llm.model) and one["output_tokens"]:
+            if (one["purpose"], one["model"]) == (role, chat_identity(llm)) and one["output_tokens"]:
                 inputs, outputs = (near(one[f"{kind}_tokens"] / max(1, one["calls"])) for kind in ("input", "output"))
         found.append(priced(price_of(llm), calls, calls.times(inputs), calls.times(outputs)))
         unpriced = {llm.model} if calls.high and not price_of(llm).known else set()

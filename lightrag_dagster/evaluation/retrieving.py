@@ -35,7 +35,7 @@ class Retrieved(NamedTuple):
 def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> Retrieved:
     """Ask all questions one after the other, so that none is timed while another is asked.
 
-    No endpoint reranks what is found: every mode would pay for each question.
+    No endpoint that is sold by the call reranks what is found: every mode would pay for each question.
 
     Args:
         knowledge: the snapshot.
@@ -66,8 +66,8 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
 
 
 def reranks(settings: Settings) -> bool:
-    """Say whether an evaluation reranks: by a model in this process alone, since nothing bounds another's bill."""
-    return settings.query.rerank and settings.rerank.provider == "local"
+    """Say whether an evaluation reranks: by a model or server of one's own, since nothing bounds another's bill."""
+    return settings.query.rerank and settings.rerank.provider not in ("cohere", "jina", "chat")
 
 
 def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:

@@ -227,10 +227,10 @@ def _removed(situation: Situation) -> list[SourcePlan]:
 
 
 def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Reading = EXTRACTION) -> CallRatios:
-    """Return the ratios of what some sources were answered before, or of other texts; read only where one is asked."""
+    """Return the ratios of what some sources were answered before, or of other texts."""
     home, questions = Home.of(today.settings), round(asked.first.expected)
     tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", reading.table)}
-    for source in sources if asked.first.expected else ():
+    for source in sources:
         versions = {name: tables.current(name, source.name) for name in paths}
         for name, one in versions.items() if all(versions.values()) else ():
             paths[name] += tables.open(name, source.name, one.version) if one else []

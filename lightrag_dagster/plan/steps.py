@@ -23,6 +23,7 @@ from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Est
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
@@ -65,7 +66,8 @@ def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Se
     """Return the questions about chunks, `later` ones after stored answers, and the estimated rounds that follow."""
     calls, tokens = (Estimate.exactly(one) for one in (len(later.first), sum(later.first.values())))
     calls, inputs = calls.plus(ratios.calls.times(asked.first)), tokens.plus(ratios.input.times(asked.first_tokens))
-    outputs = ratios.output.times(tokens.plus(asked.first_tokens)).times(ratios.reasoned)
+    # A later round asks with all before it, and finds less. Not measured.
+    outputs = ratios.output.times(asked.first_tokens.plus(tokens.times(Estimate(0.3, 0, 1)))).times(ratios.reasoned)
     llm, cache = settings.llm.of("extract"), (ratios.cached, ratios.written)
     step = priced(price_of(llm), calls, inputs, outputs, *cache)
     step.cost_by_batch = priced(price_of(llm, batch=True), calls, inputs, outputs, *cache).cost
@@ -156,9 +158,13 @@ def after_all(
 def _of_scope(now: Situation, whole: PlannedStep, name: str, *, empty: bool) -> PlannedStep:
     """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known.
 
-    One that is `empty` may show what the run reads, or nothing as before.
+    One that is `empty` may show what the run reads, or nothing as before; one that is new, all that was summarised.
     """
     below, above = published_of(now.settings, name), now.published
+    if above and not below and not empty:
+        bought = Ledger(now.home.ledger).by_purpose()
+        spent = sum(bought[one].cost_usd for one in ("summarise", "embed") if one in bought)
+        whole = replace(whole, cost=whole.cost.plus(Estimate.exactly(spent)))
     share = below.rows["chunks"] / max(1, above.rows["chunks"]) if below and above else 1.0
     # Names whose evidence differs. Not measured.
     cost = whole.cost.times(Estimate(0 if empty else share / 2, 0, share))

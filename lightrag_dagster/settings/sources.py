@@ -22,8 +22,8 @@ SIDECAR, SIDECAR_SUFFIX = "sidecar", ".access"
 
 _PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
 
-# The begin of what follows `://`, with a password, which may have a slash; a port has none.
-_PASSWORD = re.compile(r"[^/@]*:(?!\d+/)[^@]*@")
+# The begin of what follows `://`, with a password, which may have a slash; a port, a drive and an ARN of S3 have none.
+_PASSWORD = re.compile(r"(?!arn:)[^/@]*:(?!\d*/)[^@]*@")
 
 _WORD = re.compile(r"\{\s*\w+\s*\}")
 

@@ -20,6 +20,7 @@ PREFIX = "LIGHTRAG_"
 _SET_UP = ("setup_embedding_provider", "setup_rerank_provider")
 _OTHERS = ("config", "failure_webhook", "dagster_url", "environment", "image", *_SET_UP)
 
+_LONG = 8  # letters; shorter parts of names are like too much
 _ALIKE = 0.8
 """The similarity from which a name is a misspelt setting; those of LightRAG itself and of Kubernetes are less alike."""
 
@@ -81,16 +82,20 @@ def check_variables(settings: type[BaseModel]) -> None:
     for variable in os.environ:
         name = variable.lower().removeprefix(PREFIX.lower())
         section, inside, setting = name.partition("__")
+        if name == variable.lower():
+            continue
         if setting.startswith("max_cost_") and not os.environ[variable]:
             raise SettingsError(f"{variable} has no value, which would be no limit; give one, or unset it")
-        if name == variable.lower() or section in sections or name in (*settings.model_fields, *_OTHERS):
+        if section in sections or name in (*settings.model_fields, *_OTHERS):
             continue
         if inside:
             near = next((one for one in sections if section in one), *get_close_matches(section, sections, 1, 0))
             raise SettingsError(
                 f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {near!r}?"
             )
-        for near in get_close_matches(name.removesuffix("_file").removesuffix("_path"), known, 1, _ALIKE):
+        stem = name.removesuffix("_file").removesuffix("_path")
+        alike = {stem} & known.keys() or (known if len(stem) >= _LONG else names)
+        for near in get_close_matches(stem, alike, 1, _ALIKE):
             raise SettingsError(
                 f"{variable} names no setting; did you mean {PREFIX}{known[near].upper()}? Else unset it"
             )

@@ -4,6 +4,7 @@ Everything that opens a home refuses one of another format or layout, or one tha
 run takes over a home that is older, or of another layout: see `take_over`. No package takes over a newer format.
 """
 
+import platform
 from uuid import uuid4
 
 from pydantic import ConfigDict, Field
@@ -108,7 +109,8 @@ def begin(home: Home) -> bool:
     if home.database and ours and not home.scope:
         from lightrag_dagster.storage.database.owner import sign
 
-        sign(home.database, ours, home.name)
+        # Containers have the same folders; a bucket is one for all machines.
+        sign(home.database, ours, home.bucket or f"{platform.node()}:{home.root.absolute()}")
     if is_new:
         write(home, Format(format=FORMAT, layout=layout(), id=ours))
     return is_new

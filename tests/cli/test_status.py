@@ -226,6 +226,20 @@ def test_without_the_folder_of_sources_it_shows_what_is_published(
     assert facts["snapshot_id"].startswith("gen-")
 
 
+def test_losses_of_what_is_published_are_told_where_no_source_can_be_listed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "1")
+    (notes / "flood.txt").write_text(FLOOD)
+    (notes / "broken.docx").write_text("no archive")
+    build(load_settings())
+    shutil.rmtree(notes.parent)
+    output = command(capfd, monkeypatch, "status")[1]
+    assert 'documents: 1 failed of 3 (notes): lightrag-dagster sql "select ' in output
+    (lost,) = json.loads(command(capfd, monkeypatch, "status", "--json")[1])["losses"]
+    assert (lost["of"], lost["total"], lost["sources"]) == ("documents", 3, ["notes"])
+
+
 def test_a_line_is_as_long_as_it_is_where_no_terminal_breaks_it(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -92,7 +92,10 @@ def test_filed_questions_are_in_the_plan_of_the_run_that_asks_them(
 
     more = [*QUESTIONS, {"question": "Who joined Orrin Instruments?", "mode": "local"}]
     (tmp_path / "questions.yaml").write_text(yaml.safe_dump(more))
-    assert planned()["calls"] == {"expected": 1, "low": 1, "high": 2}, "an answer, and perhaps keywords"
+    another = planned()
+    assert another["calls"] == {"expected": 1, "low": 1, "high": 2}, "an answer, and perhaps keywords"
+    answered = Ledger(Home(asking.home).ledger).by_purpose()["answer"]
+    assert another["input_tokens"]["expected"] < 2 * answered.input_tokens / answered.calls, "by this home's average"
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.retrieving import reranks
 from lightrag_dagster.models import rerankers
 from lightrag_dagster.models.rerankers import open_reranker
 from lightrag_dagster.settings import RerankSettings, load_settings
@@ -218,7 +219,15 @@ def test_a_failing_reranker_changes_nothing(
     assert any("error" in step.notes for step in found.steps)
 
 
-@pytest.mark.parametrize("provider", ["cohere", "jina", "http"])
+@pytest.mark.parametrize(
+    ("provider", "asked"),
+    [("none", True), ("local", True), ("http", True), ("cohere", False), ("jina", False), ("chat", False)],
+)
+def test_an_evaluation_reranks_by_what_is_not_sold_by_the_call(provider: str, asked: bool) -> None:
+    assert reranks(load_settings(rerank={"provider": provider})) is asked
+
+
+@pytest.mark.parametrize("provider", ["cohere", "jina"])
 def test_an_evaluation_asks_no_endpoint_to_rerank(
     published_home: Path, loopback: Loopback, endpoint: Endpoint, provider: str, tmp_path: Path
 ) -> None:

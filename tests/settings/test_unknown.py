@@ -116,6 +116,7 @@ def test_a_variable_that_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatc
         alerts.UI_VARIABLE,
         alerts.ENVIRONMENT_VARIABLE,
         "LIGHTRAG_IMAGE",  # of deploy/compose.yaml
+        "LIGHTRAG_NODE",  # for which `mode` is too short
         "LIGHTRAG_KV_STORAGE",  # of LightRAG itself
         "LIGHTRAG_API_KEY",
         "LIGHTRAG_SETUP_EMBEDDING_PROVIDER",
@@ -144,3 +145,8 @@ def test_a_part_of_a_mapping_may_be_a_variable(monkeypatch: pytest.MonkeyPatch) 
     found = load_settings()
     assert found.scopes == {"board": {"sources": ("handbook",)}}
     assert found.named_sources["docs"].uri == "/srv/docs"
+
+
+def test_an_empty_limit_of_another_program_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER__MAX_COST_USD", "")
+    assert load_settings().llm.max_cost_usd is None

@@ -148,7 +148,7 @@ def test_a_database_is_that_of_one_home_also_when_it_moves_or_begins_anew(tmp_pa
     home, other, moved = (Home(tmp_path / name, postgres) for name in ("home", "other", "moved"))
     with building(home, 0):
         pass
-    said = rf"is the database of the home {home.name}; give {other.name} a database, or a schema, of its own"
+    said = rf"is the database of the home \S+:{home.name}; give \S+:{other.name} a database, or a schema, of its own"
     for entered in (building(other, 0), ingesting(other, "notes", 0)):
         with pytest.raises(StoreError, match=said), entered:
             pass
