@@ -307,3 +307,9 @@ chunking:
 def test_settings_of_chunking_are_checked(chunking: dict[str, object], mistake: str) -> None:
     with pytest.raises(SettingsError, match=mistake):
         load_settings(chunking=chunking)
+
+
+@pytest.mark.parametrize("llm", [{}, {"max_cost_usd": 5.0}])
+def test_settings_are_read_from_what_they_are_written_as(llm: dict[str, float]) -> None:
+    settings = load_settings(home="home", sources="sources", llm=llm)
+    assert load_settings(**settings.model_dump()).llm == settings.llm

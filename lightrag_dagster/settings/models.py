@@ -3,7 +3,15 @@
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, NonNegativeFloat, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -153,6 +161,10 @@ class LLMSettings(EndpointSettings):
         if self.mode == "batch" and self.provider in ("bedrock", "vertex"):
             raise ValueError("mode is batch, which needs provider openai; set it to realtime")
         return self
+
+    @model_serializer(mode="wrap")
+    def _leave_out_no_limits(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: one for name, one in write(self).items() if one is not None or not name.startswith("max_cost_")}
 
     @property
     def conversations(self) -> int:
