@@ -29,9 +29,8 @@ _ARMOR = re.compile(rf"^[> \t]*-----BEGIN PGP (?:{_BLOCK}|{_SIGNS})[ \t\r]*$", r
 """Ciphertext in a text, and what PGP writes around a text that it signs, each on lines of its own."""
 
 _SIGNED = re.compile(r"^-----BEGIN PGP SIGNED .*\n(?:(?!-----).*\n)*+(?=-----BEGIN PGP SIGNATURE)", re.MULTILINE)
-_ESCAPED = re.compile(
-    r"^- (?!-----[BE])", re.MULTILINE
-)  # a line that begins with a dash (RFC 9580, 7.1), but no marker
+_ESCAPED = re.compile(r"^- (?!-----[BE]|-- )", re.MULTILINE)
+"""A line of a signed text that begins with a dash (RFC 9580, 7.1), but no mark, and no signature that ends a mail."""
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:

@@ -252,11 +252,11 @@ ENCRYPTED = "protected by S/MIME or PGP; save a copy without it"
         (
             part(
                 PLAIN,
-                "-----BEGIN PGP SIGNED MESSAGE-----\n\n- - It fell.\n- - It rose.\n"
+                "-----BEGIN PGP SIGNED MESSAGE-----\n\n- - It fell.\n- - It rose.\n- -- \n"
                 + SIGNED.partition("fell.\n")[2]
                 + "-----END PGP SIGNATURE-----\n- By Ida",
             ),
-            "- It fell.\n- It rose.\n\n- By Ida",
+            "- It fell.\n- It rose.\n- -- \n\n- By Ida",
             None,
         ),
         *((part(PLAIN, about), about, None) for about in ABOUT),
