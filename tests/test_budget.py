@@ -37,7 +37,7 @@ CODE = {
     "plan": 865,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 466,  # scopes; unfinished backfills; passes that have not read an edit
     "query": 4335,  # time limits, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
-    "readers": 8867,  # encodings, of DOS; pages of more programs; hidden, sealed, struck parts; scans behind text
+    "readers": 8889,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; tickets
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
     "serving": 892,  # a priced stream is complete before its first line; clients that do not read or send; null limits

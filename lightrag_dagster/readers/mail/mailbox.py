@@ -10,8 +10,9 @@ from lightrag_dagster.readers.mail import message
 
 # The sender and a time, then a header: a sentence in a mail that begins with the word has neither.
 _BEGIN = re.compile(rb"^From [^\n]{1,200}?\d:\d\d[^\n]{0,100}\n(?=>?[!-9;-~]+[ \t]*:)", re.MULTILINE)
-_MARK = rb"X-(?:Mozilla-Status: *[\da-f]{3}[89a-f]|Mozilla-Status2: *..[2367abef]|Status: *\w*D)"
-_DELETED = re.compile(rb"(?:[^\r\n]+\r?\n)*?" + _MARK, re.IGNORECASE)
+_FLAGS = rb"(?-i:[AFTRO]*D[AFTRO]*)[ \t]*\r?$"
+_MARK = rb"X-(?:Mozilla-Status: *[\da-f]{3}[89a-f]|Mozilla-Status2: *..[2367abef]|Status: *" + _FLAGS + rb")"
+_DELETED = re.compile(rb"(?:[^\r\n]+\r?\n)*?" + _MARK, re.IGNORECASE | re.MULTILINE)
 """The mark of a deleted mail in its header, which Thunderbird, Dovecot and others keep until they compact the file."""
 
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)

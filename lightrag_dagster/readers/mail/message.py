@@ -22,9 +22,15 @@ from lightrag_dagster.readers.mail.quotes import without_quotes
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
 _READ_DEPTH = 2  # attachments of deeper ones are names
-_BLOCK = r"(MESSAGE|SIGNATURE)-----(?:[^-]|-(?!----))*+-----END PGP \1"
-_ARMOR = re.compile(rf"-----BEGIN PGP (?:{_BLOCK}|SIGNED MESSAGE)-----(?:\s*Hash: \S+)?")
-"""Ciphertext in a text, and what PGP writes around a text that it signs."""
+_ARMORED = r"(?:(?!.*-----)[> \t]*(?:[A-Z]\w*: .*|\S*)[ \t\r]*\n)*+"  # lines without blanks, but for `Version: …`
+_BLOCK = rf"(MESSAGE|SIGNATURE)-----[ \t\r]*\n{_ARMORED}[> \t]*-----END PGP \1-----"
+_SIGNS = r"SIGNED MESSAGE-----(?:\s*^Hash: [A-Z\d/, -]+)*"
+_ARMOR = re.compile(rf"^[> \t]*-----BEGIN PGP (?:{_BLOCK}|{_SIGNS})[ \t\r]*$", re.MULTILINE)
+"""Ciphertext in a text, and what PGP writes around a text that it signs, each on lines of its own."""
+
+_SIGNED = re.compile(r"^-----BEGIN PGP SIGNED .*\n(?:(?!-----).*\n)*+(?=-----BEGIN PGP SIGNATURE)", re.MULTILINE)
+_ESCAPED = re.compile(r"^- (?!-----[BE]|-- )", re.MULTILINE)
+"""A line of a signed text that begins with a dash (RFC 9580, 7.1), but no mark, and no signature that ends a mail."""
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
@@ -91,7 +97,9 @@ class _Mail:
 
     def _text(self, subject: str, texts: list[tuple[Piece, str]], *, answers: bool) -> str:
         """Return the text of a mail's author, given its texts as Markdown."""
-        read = [(_ARMOR.sub(self._leave_out_armor, text), one.kind != "html") for one, text in texts]
+        signed = [_SIGNED.sub(lambda found: _ESCAPED.sub("", found[0]), text) for _, text in texts]
+        bare = [_ARMOR.sub(self._leave_out_armor, text) for text in signed]
+        read = [(text, one.kind != "html") for text, (one, _) in zip(bare, texts, strict=True)]
         self._doubts += [f"a text: {one.note}" for one, _ in texts if one.note]
         kept = [without_quotes(text, subject, marked=marked, answers=answers) for text, marked in read]
         if not any(kept):

@@ -19,7 +19,13 @@ _NAME = re.compile(r"[*_]{0,3}[^\W\d_][^\s:：]{0,14}(?: [^\s:：]{1,14})?\s?[:�
 _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
 _DAY = r"(?:(?<!\d)\d{4}(?!\d)|\d[./-]\d\d?[./-]\d\d)"
-_OF_MAIL = re.compile(rf".*@|(?=.*{_DAY}).*(?<![\d.])\d\d?[:.]\d\d(?![\d.])")  # an address, or a day with a time
+_TIME = r"(?<![\d.])\d\d?(?:[:.]\d\d(?![\d.])|\s?h(?:\s?\d\d)?\b|\s?Uhr\b)"
+_OF_MAIL = re.compile(rf".*@|(?=.*{_DAY}).*{_TIME}")  # an address, or a day with a time
+_SENDERS = (
+    "from|von|de|de la|da|fra|från|frá|van|od|lähettäjä|saatja|nuo|feladó|kimden|gönderen|dari|từ|από|от|від|מאת|من|"
+    "จาก|发件人|發件人|寄件者|寄件人|差出人|送信者|보낸 ?사람"
+)
+_SENDER = re.compile(rf"[*_]{{0,3}}(?:{_SENDERS})[*_]{{0,3}}\s?[:：]", re.IGNORECASE)
 _DIVIDER = re.compile(r"\s*(?:-{3,}[^-\n]{1,80}-{3,}|_{5,}|\*{3,})\s*$")
 _WROTE = re.compile(
     r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道", re.I
@@ -38,7 +44,7 @@ def without_quotes(text: str, subject: str, *, marked: bool = True, answers: boo
     lines = [line.rstrip("\r") for line in text.split("\n")]
     known = _without_prefixes(subject)
     if _REPLY.match(subject):
-        lines = lines[: next(_headers_about(known, lines), len(lines))]
+        lines = lines[: next(_headers_about(known, lines, answered=True), len(lines))]
     if marked and (answers or _REPLY.match(subject) or any(map(_is_attributed, _beginnings(lines)))):
         lines = list(_without_quotes(lines))
     return "\n".join(_without_signatures(lines, known)).strip()
@@ -50,14 +56,17 @@ def begins_with_header(text: str) -> bool:
     return sum(bool(_NAME.match(line)) for line in lines[:4]) >= 2
 
 
-def _headers_about(subject: str, lines: Sequence[str]) -> Iterator[int]:
+def _headers_about(subject: str, lines: Sequence[str], *, answered: bool = False) -> Iterator[int]:
     """Yield the starts of headers with a subject, including the line that divides them from the text above.
 
-    A header has an address or a time too: tickets have lines such as `Status: closed`.
+    That of an `answered` mail begins with its sender, and has an address or a time: tickets have `Status: closed`.
     """
     for start, end in _headers(lines):
+        if answered:
+            start = next((one for one in range(start, end) if _SENDER.match(lines[one].strip())), end)
         values = [found[1] for line in lines[start:end] if (found := _HEADER.match(line.strip()))]
-        if subject and subject in map(_without_prefixes, values) and any(map(_OF_MAIL.match, values)):
+        is_mail = not answered or (len(values) >= _HEADERS and any(map(_OF_MAIL.match, values)))
+        if is_mail and subject and subject in map(_without_prefixes, values):
             divider = start
             while divider and not lines[divider - 1].strip():
                 divider -= 1

@@ -105,8 +105,15 @@ def test_what_is_no_mailbox_has_a_reason_and_an_empty_one_no_text() -> None:
     assert extract("").text == ""
 
 
-DELETED = ["X-Mozilla-Status: 0009", "x-mozilla-status: 100D", "X-Status: AD", "X-Mozilla-Status2: 00200000"]
+DELETED = [
+    "X-Mozilla-Status: 0009",
+    "x-mozilla-status: 100D",
+    "X-Status: AD",
+    "x-status: DT ",
+    "X-Mozilla-Status2: 00200000",
+]
 KEPT = ["X-Mozilla-Status: 0001", "X-Mozilla-Status: 1010", "X-Status: AF", "X-Mozilla-Status2: 00000008"]
+KEPT += [f"X-Status: {word}" for word in ("Delivered", "closed", "Read", "pending", "D as in done", "d")]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])

@@ -229,6 +229,16 @@ def picture(kind: str = "PNG", side: int = 100) -> bytes:
 
 PGP = "-----BEGIN PGP MESSAGE-----\nVersion: 1\n\nhQEMA7Pk\n=abcd\n-----END PGP MESSAGE-----"
 SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\nIt fell.\n-----BEGIN PGP SIGNATURE-----\n\niQEz\n"
+ABOUT = [
+    "It begins with -----BEGIN PGP MESSAGE-----.",
+    *(
+        f"It begins with{blank}-----BEGIN PGP {kind}-----{blank}on a line of its own.\nThen comes more. "
+        f"It ends with{blank}-----END PGP {kind}-----"
+        for kind in ("MESSAGE", "SIGNATURE")
+        for blank in (" ", "\n")
+    ),
+    "A text after -----BEGIN PGP SIGNED MESSAGE----- is signed.",
+]
 ENCRYPTED = "protected by S/MIME or PGP; save a copy without it"
 
 
@@ -240,10 +250,16 @@ ENCRYPTED = "protected by S/MIME or PGP; save a copy without it"
         (part(PAGE, f"<p>Hello.</p><p>{PGP}</p>".replace("\n", "<br>")), "Hello.", f"a text: {ENCRYPTED}"),
         (part(PLAIN, f"{SIGNED}-----END PGP SIGNATURE-----\n"), "It fell.", None),
         (
-            part(PLAIN, "It begins with -----BEGIN PGP MESSAGE-----."),
-            "It begins with -----BEGIN PGP MESSAGE-----.",
+            part(
+                PLAIN,
+                "-----BEGIN PGP SIGNED MESSAGE-----\n\n- - It fell.\n- - It rose.\n- -- \n"
+                + SIGNED.partition("fell.\n")[2]
+                + "-----END PGP SIGNATURE-----\n- By Ida",
+            ),
+            "- It fell.\n- It rose.\n- -- \n\n- By Ida",
             None,
         ),
+        *((part(PLAIN, about), about, None) for about in ABOUT),
         (
             part(
                 "multipart/mixed",

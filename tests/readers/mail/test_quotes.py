@@ -72,28 +72,44 @@ def test_the_earlier_mail_below_its_header_is_quoted_in_an_answer(
     assert (without_quotes(text, subject) or text.strip()) == ("Agreed." if is_quoted else text)
 
 
-TICKET = "Ticket: 4711\nSubject: Printer broken\n{}\n\nThe fuser was replaced."
+HEADER = "{}\nSubject: [#4711] Printer broken\nTo: Ida\n{}\n\nThe fuser was replaced."
 
 
 @pytest.mark.parametrize(
-    ("field", "is_header"),
+    ("first", "field", "is_header"),
     [
-        ("Status: closed", False),
-        ("Due: 04.03.2025", False),
-        ("Due: 2025-03-04", False),
-        ("At: 10:11", False),
-        ("Version: 2025.10", False),
-        ("From: per@example.org", True),
-        ("Sent: Tuesday, March 4, 2025 10:11 AM", True),
-        ("Gesendet: Dienstag, 4. März 2025 10:11:05", True),
-        ("Sendt: 4. marts 2025 10.11", True),
-        ("Date: 3/4/25 10:11", True),
-        ("时间: 2025年3月4日 10:11", True),
+        ("From: Per", "Status: closed", False),
+        ("From: Per", "Due: 04.03.2025", False),
+        ("From: Per", "Due: 2025-03-04", False),
+        ("From: Per", "At: 10:11", False),
+        ("From: Per", "Version: 2025.10", False),
+        ("Ticket: 4711", "Requester: jane@example.com\nUpdated: 2025-03-03 16:15\nStatus: solved", False),
+        ("Ticket: 4711", "Requester: Jane <jane@example.com>", False),
+        ("Ticket: 4711", "From: jane@example.com", False),
+        ("From: per@example.org", "Status: closed", True),
+        ("**From:** Per", "Sent: Tuesday, March 4, 2025 10:11 AM", True),
+        ("Von: Per", "Gesendet: Dienstag, 4. März 2025 10:11:05", True),
+        ("Von: Per", "Gesendet: Montag, 3. März 2025 um 16 Uhr", True),
+        ("De : Per", "Envoyé : lundi 3 mars 2025 16 h 15", True),
+        ("De\xa0: Per", "Envoyé\xa0: lundi 3 mars 2025 16h15", True),
+        ("Fra: Per", "Sendt: 4. marts 2025 10.11", True),
+        ("From: Per", "Date: 3/4/25 10:11", True),
+        ("发件人: Per", "时间: 2025年3月4日 10:11", True),
     ],
 )
-def test_lines_of_a_ticket_are_no_header_of_an_earlier_mail(field: str, is_header: bool) -> None:
-    text = TICKET.format(field)
-    assert without_quotes(f"Done.\n\n{text}", "Re: Printer broken") == ("Done." if is_header else f"Done.\n\n{text}")
+def test_lines_of_a_ticket_are_no_header_of_an_earlier_mail(first: str, field: str, is_header: bool) -> None:
+    text = HEADER.format(first, field)
+    own = "Done.\n\n" + ("" if is_header else text)
+    assert without_quotes(f"Done.\n\n{text}", "Re: [#4711] Printer broken") == own.strip()
+
+
+def test_a_line_with_a_colon_above_the_header_of_the_earlier_mail_is_the_authors() -> None:
+    assert without_quotes(f"Agreed: replace it.\n{OUTLOOK.format('Seal')}", "Re: Seal") == "Agreed: replace it."
+
+
+def test_a_ticket_below_a_signature_is_no_part_of_it() -> None:
+    ticket = "Ticket: 4711\nSubject: Seal\nStatus: closed\n\nIt was replaced."
+    assert without_quotes(f"Done.\n-- \nIda\n\n{ticket}", "Re: Seal") == f"Done.\n\n{ticket}"
 
 
 GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'

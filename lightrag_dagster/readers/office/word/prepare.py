@@ -86,7 +86,7 @@ def _prepare(
     runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
-    prepared.left_out += [*hidden, *_drop_placeholders(root), *runs.tidy_runs(root, styles)]
+    prepared.left_out += [*hidden, *_drop_placeholders(root, styles), *runs.tidy_runs(root, styles)]
     _strike_once(root)
     paragraphs.join_paragraphs(root)
     paragraphs.fill_rows(root)
@@ -95,10 +95,14 @@ def _prepare(
     _import_chunks(archive, related, root, prepared, read_word)
 
 
-def _drop_placeholders(root: etree._Element) -> list[str]:
-    """Remove what fields of a form show until they are filled, such as "Choose an item.", and return it."""
-    shown = [one for one in all_of(root, "sdt") if is_on(one, "sdtPr/showingPlcHdr")]
-    found = [run for one in shown for run in one.iterfind(f"{W}sdtContent//{W}r")]
+def _drop_placeholders(root: etree._Element, styles: WordStyles) -> list[str]:
+    """Remove what fields of a form show until they are filled, such as "Choose an item.", and return it.
+
+    Programs that fill fields leave the mark of an empty one, so its text must look like a placeholder too.
+    """
+    shown = {one for one in all_of(root, "sdt") if is_on(one, "sdtPr/showingPlcHdr")}
+    found = [run for run in all_of(root, "r") if shown and next(run.iterancestors(f"{W}sdt"), None) in shown]
+    found = [run for run in found if styles.is_placeholder(run)]
     texts = ["".join(text.text or "" for text in run.iter(f"{W}t")) for run in found]
     for run in found:
         remove(run)

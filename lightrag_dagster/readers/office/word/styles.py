@@ -56,6 +56,12 @@ class WordStyles:
         styles = (*self._chain(value(run, "rPr/rStyle")), *self._chain(value(paragraph, "pPr/pStyle") or self._default))
         return next((hides for hides in (is_on(style, "rPr/vanish") for style in styles) if hides is not None), False)
 
+    def is_placeholder(self, run: etree._Element) -> bool:
+        """Return True for a run in the style of what an empty field shows; Word has its identifier in any language."""
+        own = value(run, "rPr/rStyle")
+        names = {own, *(value(style, "name") for style in self._chain(own))}
+        return not names.isdisjoint(("PlaceholderText", "Placeholder Text"))
+
     def raises(self, run: etree._Element) -> str | None:
         """Return how the style of a run raises or lowers it; None if it does not."""
         shifts = (value(style, "rPr/vertAlign") for style in self._chain(value(run, "rPr/rStyle")))

@@ -65,6 +65,11 @@ def test_struck_text_is_marked(look: str) -> None:
     assert read(f"<w:p>{text('Pay ')}{text('500', NOT_STRUCK)}</w:p>").text == "Pay 500"
 
 
+EMPTY = '<w:rStyle w:val="PlaceholderText"/>'
+STRONG = '<w:rStyle w:val="Strong"/>'
+LOCALISED = '<w:rStyle w:val="Platzhaltertext"/>'
+
+
 def placeholder(content: str, said: str = "<w:showingPlcHdr/>") -> str:
     return f"<w:sdt><w:sdtPr>{said}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
 
@@ -72,19 +77,26 @@ def placeholder(content: str, said: str = "<w:showingPlcHdr/>") -> str:
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
-        (f"<w:p>{text('By: ')}{placeholder(text('Click or tap here.'))}{text(' (name)')}</w:p>", "By: (name)"),
-        (paragraph("Side:") + placeholder(paragraph("Choose an item.")), "Side:"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Click or tap.', EMPTY))}{text(' (name)')}</w:p>", "By: (name)"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Klicken.', LOCALISED))}{text(' (name)')}</w:p>", "By: (name)"),
+        (paragraph("Side:") + placeholder(paragraph("Choose an item.", run=EMPTY)), "Side:"),
         (f"<w:p>{text('By: ')}{placeholder(text('Ida'), '')}</w:p>", "By: Ida"),
-        (f"<w:p>{text('By: ')}{placeholder(text('Ida'), NOT_SHOWN)}</w:p>", "By: Ida"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida', EMPTY), NOT_SHOWN)}</w:p>", "By: Ida"),
+        # Filled by a program, which left the mark, and a filled field in an empty one.
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida'))}</w:p>", "By: Ida"),
+        (f"<w:p>{text('By: ')}{placeholder(text('Ida', STRONG))}</w:p>", "By: **Ida**"),
+        (f"<w:p>{placeholder(text('Click.', EMPTY) + placeholder(text('Ida', EMPTY), ''))}</w:p>", "Ida"),
         (
-            f"<w:tbl><w:tr>{cell(paragraph('By'))}{placeholder(cell(paragraph('Click here.')))}</w:tr>"
+            f"<w:tbl><w:tr>{cell(paragraph('By'))}{placeholder(cell(paragraph('Click here.', run=EMPTY)))}</w:tr>"
             f"<w:tr>{cell(paragraph('a'))}{cell(paragraph('b'))}</w:tr></w:tbl>",
             "| By |  |\n| --- | --- |\n| a | b |",
         ),
     ],
 )
 def test_a_field_that_was_not_filled_is_empty(body: str, shown: str) -> None:
-    found = read(body)
+    style = '<w:style w:type="character" w:styleId="{}"><w:name w:val="{}"/></w:style>'
+    styles = style.format("Platzhaltertext", "Placeholder Text") + style.format("Strong", "Strong")
+    found = read(body, parts={"styles.xml": styles})
     assert (found.text, found.note) == (shown, None)
 
 
