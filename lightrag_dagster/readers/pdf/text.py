@@ -232,15 +232,16 @@ def _find_drawn(document: pypdfium2.PdfDocument, pages: list[list[Line]], repeat
     """Yield the numbers of pages whose text is in their images.
 
     They have none, but shapes that may be letters, or only a little over images that cover them; lines that repeat are
-    stamps where nearly no letters of its own are beside them.
+    stamps where nearly no letters of its own are beside them. In a file without any text, all shapes may be letters.
     """
+    has_text = any(line.text.strip() for lines in pages for line in lines)
     for number, (lines, others) in enumerate(zip(pages, repeated, strict=True)):
         text = "".join(line.text for line in lines)
         own = "".join(line.text for place, line in enumerate(lines) if place not in others)
         if len(text) <= _STAMP or (len(own) <= _STAMP and sum(map(str.isalpha, own)) < _WORD):
             with suppress(pypdfium2.PdfiumError):  # a damaged page
                 page = document[number]
-                if _is_covered(page) if text else any(map(_has_shape, page.get_objects())):
+                if _is_covered(page) if text else any(_has_shape(one) or not has_text for one in page.get_objects()):
                     yield number
                 page.close()
 
