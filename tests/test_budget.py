@@ -31,13 +31,13 @@ CODE = {
     "indexes": 2290,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
     "models": 2526,  # batches and ledger by purpose, what may pass; columns; bills without tokens; odd replies
     "models.local": 560,  # tables of known names
-    "offline": 1227,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
+    "offline": 1234,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
     "orchestration": 1036,  # scopes; namespaces of any folder, with one home; instances that cannot be opened
     "pipeline": 3311,  # scopes, kept rows; copies that end early; retries by batch; misspelt passes; failed summaries
     "plan": 865,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 466,  # scopes; unfinished backfills; passes that have not read an edit
     "query": 4335,  # time limits, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
-    "readers": 8889,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; tickets
+    "readers": 8906,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; tickets
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 69,
     "serving": 892,  # a priced stream is complete before its first line; clients that do not read or send; null limits

@@ -21,7 +21,7 @@ _LONGEST_HEADING = 120
 _BREAKS = {"softbreak": "\n", "hardbreak": "\n\n", "html_inline": " "}
 _INVISIBLE = re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?|\[\^?\d{1,3}\]|\A\[[ xX]\] ")
 _QUOTES = re.compile(r"(?<!`)``(?!`)|''")
-_FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)([^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(```+(?!.*`)|~~~+)(.*)$", re.MULTILINE)
 _LABEL = re.compile(r"[^\W\d_][\w -]{0,30}:(?:\s|$)")
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]{0,4}(?=\s)|[。！？]+[」』”）]{0,4}")
 
@@ -62,9 +62,9 @@ def _markdown() -> "MarkdownIt":
 def _blocks(text: str) -> Iterator[Sentence]:
     """Yield headings, list items, table rows and paragraphs, each on one line."""
     text = _QUOTES.sub('"', FRONT_MATTER.sub("", text, count=1))
-    fences = list(_FENCE.finditer(text))
+    fences, is_open = _fences(text)
     is_inside = _begins_in_code(text, fences)
-    if is_inside or len(fences) % 2:  # the text was cut inside a block of code
+    if is_inside or is_open:  # the text was cut inside a block of code
         fence = fences[0 if is_inside else -1]
         text = text[: fence.start()] + text[fence.end() :]
     tokens = _markdown().parse(text)
@@ -88,12 +88,25 @@ def _blocks(text: str) -> Iterator[Sentence]:
                     yield from _rows(run) if is_row else _unwrap(run)
 
 
+def _fences(text: str) -> tuple[list[re.Match[str]], bool]:
+    """Return the fences that begin or end code, and True if code is open behind the last.
+
+    Those of other marks, or of fewer than the fence before them that began some, are text of the code.
+    """
+    found, code = list[re.Match[str]](), ""
+    for fence in _FENCE.finditer(text):
+        if fence[1].startswith(code):
+            found.append(fence)
+            code = "" if code and not fence[2].strip() else fence[1]
+    return found, bool(code)
+
+
 def _begins_in_code(text: str, fences: Sequence[re.Match[str]]) -> bool:
     """Return True if the first fence ends code.
 
     A fence that names a language begins some, which tells the others; where none does, an empty line below tells it.
     """
-    named = [bool(fence[1].strip()) for fence in fences]
+    named = [bool(fence[2].strip()) for fence in fences]
     if any(named):
         return not any(named[::2])
     return len(fences) % 2 == 1 and text.startswith("\n\n", fences[0].end())

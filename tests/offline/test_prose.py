@@ -55,6 +55,15 @@ def test_plain_removes_markup(line: str, expected: str) -> None:
         ("a()\n~~~\nIda left.\n```sh\nx()", ["a()", "Ida left."]),
         ("Ida left.\n\n```\n\nx()\n```\n\nPer came.", ["Ida left.", "Per came."]),
         ("Ida left.\n```sh\nx()\n```\nPer came.\n```\ny()", ["Ida left.", "Per came.", "y()"]),
+        # Fences of other marks, or of fewer, are text of the code; a line with more behind its marks is no fence.
+        ("Ida left.\n\n````\n```python\nx()\n```\n````\n\nPer came.", ["Ida left.", "Per came."]),
+        ("Ida left.\n~~~md\n```sh\nx()\n~~~\nPer came.", ["Ida left.", "Per came."]),
+        ("Ida left.\n````\n~~~\n```\n`````\nPer came.\n```sh\nx()\n```\nEva left.",
+         ["Ida left.", "Per came.", "Eva left."]),
+        ("Ida left.\n```sh\nx()\n```py\ny()\n```\nPer came.", ["Ida left.", "Per came."]),
+        ("Ida left.\n\n```\nx()\n```\n\nPer came.\n\n```` ```\n\nEva left.",
+         ["Ida left.", "Per came.", "```` ```", "Eva left."]),
+        ("y()\n````\n\nIda left.\n```sh\nx()\n```\nPer came.", ["y()", "Ida left.", "Per came."]),
         ("", []),
     ],
 )  # fmt: skip

@@ -24,6 +24,8 @@ _LOOKS = {"sup": r"vertical-align:\s*super", "del": STRUCK}
 _BOXES = {"checkbox-on": True, "checkbox-off": False, "fa-check-square-o": True, "fa-square-o": False}
 """Check boxes that are drawn, of Notion and Asciidoctor, by their names."""
 
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
+_CLASS = re.compile(r"(?:^|[,{;])\s*(?:span)?\.([\w-]+)\s*(?=,|$)")  # alone: `.sale .price` is not each price
 _NOTE = re.compile(r"[\[(]?\d{1,3}[\])]?")
 
 
@@ -31,9 +33,10 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
     """Turn marks of a page into text: superscripts, quotation marks, check boxes, buttons and images in a sentence."""
     for element in list(tree.iter("template", "rp", "rt", "rtc")):
         element.drop_tree()
-    sheets = "".join(sheet.text or "" for sheet in tree.iter("style"))
+    sheets = _COMMENT.sub("", "".join(sheet.text or "" for sheet in tree.iter("style")))
+    rules = [rule.rpartition("{") for rule in sheets.split("}")]
     for tag, look in _LOOKS.items():
-        styled = set(re.findall(rf"\.([\w-]+)\s*{{[^{{}}]*{look}", sheets))
+        styled = {one for names, _, style in rules if re.search(look, style) for one in _CLASS.findall(names)}
         for span in tree.iter("span"):
             if re.search(look, span.get("style") or "") or not styled.isdisjoint(span.classes):
                 span.tag = tag

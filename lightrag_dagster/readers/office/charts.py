@@ -1,11 +1,16 @@
 """Charts and diagrams (SmartArt) of PowerPoint as text: the numbers of a chart, the words of a diagram."""
 
+import re
+
 from lxml import etree
 
 from lightrag_dagster.readers.office.sheets.number_formats import general, number_format
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_LITERAL = re.compile(r'"[^"]*"|\\.|[_*].|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
+_FORMAT = re.compile(r"(?=.*[0#?ymdhsg])(?:General|AM/PM|A/P|E[+-]|[ymdhs]|[\W\d_])+", re.IGNORECASE)
+"""Formats of numbers and dates, without literals; what Office calls General in other languages has other letters."""
 
 
 def chart_text(chart: etree._Element) -> str:
@@ -58,6 +63,7 @@ def _shown(point: etree._Element) -> str:
     code = point.get("formatCode") or (around.findtext("{*}formatCode") if around is not None else None)
     if not code:
         return value
+    code = code if _FORMAT.fullmatch(_LITERAL.sub("", code)) else "General"
     since = point.getroottree().find("{*}date1904")
     write = number_format(code, 0, since_1904=since is not None and since.get("val") not in ("0", "false"))
     try:

@@ -39,6 +39,8 @@ _OBJECTS = re.compile(rb"/ObjStm.{0,200}?stream\r?\n", re.DOTALL)
 _LONGEST = 1_000_000  # bytes of objects
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
 _STAMP = 60  # characters that programs put on a scanned page, such as its number
+_WORD = 8  # letters beside stamps that repeat
+_BOX = 5  # segments of a path that is a line or a box
 _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
 _SAMPLE = 500  # characters of a turned page that are looked at
@@ -229,16 +231,27 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
 def _find_drawn(document: pypdfium2.PdfDocument, pages: list[list[Line]], repeated: list[set[int]]) -> Iterator[int]:
     """Yield the numbers of pages whose text is in their images.
 
-    They have none, or only a little of their own, beside lines that repeat, over images that cover them.
+    They have none, but shapes that may be letters, or only a little over images that cover them; lines that repeat are
+    stamps where nearly no letters of its own are beside them. In a file without any text, all shapes may be letters.
     """
+    has_text = any(line.text.strip() for lines in pages for line in lines)
     for number, (lines, others) in enumerate(zip(pages, repeated, strict=True)):
-        own = sum(len(line.text) for place, line in enumerate(lines) if place not in others)
-        if own <= _STAMP:
+        text = "".join(line.text for line in lines)
+        own = "".join(line.text for place, line in enumerate(lines) if place not in others)
+        if len(text) <= _STAMP or (len(own) <= _STAMP and sum(map(str.isalpha, own)) < _WORD):
             with suppress(pypdfium2.PdfiumError):  # a damaged page
                 page = document[number]
-                if _is_covered(page) if any(line.text for line in lines) else any(True for _ in page.get_objects()):
+                if _is_covered(page) if text else any(_has_shape(one) or not has_text for one in page.get_objects()):
                     yield number
                 page.close()
+
+
+def _has_shape(found: pypdfium2.PdfObject) -> bool:
+    """Return True for all but lines, boxes and blanks, which a page that was left empty may have."""
+    if found.type == pdfium.FPDF_PAGEOBJ_PATH:
+        return bool(pdfium.FPDFPath_CountSegments(found) > _BOX)
+    _, bottom, _, top = found.get_bounds() if found.type == pdfium.FPDF_PAGEOBJ_TEXT else (0, 0, 1, 1)
+    return bool(top > bottom)
 
 
 def _is_covered(page: pypdfium2.PdfPage) -> bool:

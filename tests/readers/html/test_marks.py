@@ -63,6 +63,15 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="struck text",
         ),
         pytest.param(
+            "<style><!-- @import 'a.css'; .a, span.b /* old; */ { text-decoration: line-through }\n"
+            ".is-sale .c, .c.old, p.c, .c:hover, .c > i { text-decoration: line-through } .c .d { color: red }\n"
+            "@media screen { .up { vertical-align: super } h1 .c { vertical-align: super } } --></style>"
+            "<p>Pay <span class=a>5</span> <span class=b>6</span> <span class=c>7</span> <span class=d>8</span> "
+            "m<span class=up>2</span></p>",
+            "Pay ~~5~~ ~~6~~ 7 8 m²",
+            id="styles of a class alone",
+        ),
+        pytest.param(
             "<p>Due: <time>05 Mar 2024</time></p><p><b>From</b> <span><time>4 May</time></span></p>",
             "Due: 05 Mar 2024\n\n**From** 4 May",
             id="dates behind words",

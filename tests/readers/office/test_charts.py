@@ -72,6 +72,16 @@ def test_a_chart_or_diagram_that_is_not_in_the_file_costs_only_itself(name: str,
         ("#,##0.00", "1234.5", "1,234.50"),
         ("General", "4.2999999999999998", "4.3"),
         ("0%", "#N/A", "#N/A"),
+        ("0.0 &quot;kg&quot;;[Red]-0.0\\ \\k\\g", "1.25", "1.3 kg"),
+        ("[$-409]mmm\\ yyyy;@", "45658", "Jan 2025"),
+        ("[h]", "1.5", "36"),
+        # General in other languages, and dates in them; words without a number.
+        *(
+            (code, "1.50", "1.5")
+            for code in ("Основной", "Standard", "Estándar", "Général", "Geral", "G/标准", "Yleinen")
+        ),
+        ("TT.MM.JJJJ", "45658", "45658"),
+        ("&quot;Sum&quot;", "3", "3"),
     ],
 )
 def test_numbers_are_shown_by_their_formats(code: str, value: str, shown: str) -> None:

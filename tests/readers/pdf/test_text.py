@@ -266,3 +266,30 @@ def test_a_stamp_that_repeats_is_not_the_text_of_a_scan(keep: bool) -> None:
     found = extract_text(of_places(*([stamp(page)] for page in range(1, 5)), drawn=SCAN), "a.pdf", options)
     assert (found.note, found.text.count("Case")) == (NOT_READ.format("1, 2, 3, 4"), 4)
     assert extract_text(of_places(*([stamp(page)] for page in range(1, 5))), "a.pdf", options).note is None
+
+
+def test_lines_over_a_background_beside_long_headers_are_text() -> None:
+    shown = ["Turnover grew by 12%", "Staff: 340 people", "Next year: Geneva", "Thank you", "Questions?"]
+    slides = [[stamp(page), Shown(72, 500, line, 24)] for page, line in enumerate(shown, start=1)]
+    found = extract_text(of_places(*slides, drawn=SCAN), "a.pdf")
+    assert (found.note or "").endswith("documents.keep_repeated_lines keeps them")
+    assert found.text.split("\n\n") == shown
+    numbered = [[stamp(page), Shown(280, 40, f"AB-{3 * page}")] for page in range(1, 5)]
+    found = extract_text(of_places(TYPED, *numbered, drawn=SCAN), "a.pdf")
+    assert (found.note or "").endswith(NOT_READ.format("2, 3, 4, 5"))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "is_named"),
+    [
+        ("100 400 m 500 400 l S", False),
+        ("0.9 g 0 0 595 842 re f 0 g", False),
+        (SCAN, True),
+        ("q 100 0 0 100 90 90 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q", True),
+        ("90 90 m 90 120 l 100 120 120 100 90 90 c 80 70 l 60 60 l 50 40 l f", True),  # a letter
+    ],
+)
+def test_a_page_that_was_left_empty_is_no_scan(drawn: str, is_named: bool) -> None:
+    for empty in ([], [Shown(72, 700, " ")]):
+        found = extract_text(of_places(TYPED, empty, TYPED, drawn=drawn), "a.pdf")
+        assert found.note == (NOT_READ.format("2") if is_named else None)
