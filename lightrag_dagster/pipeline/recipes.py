@@ -25,7 +25,6 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.settings.sections import ExtractionMethod
 from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
-from lightrag_dagster.stages.extraction.echoes import ECHOED
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.facts.columns import pass_of_columns
 from lightrag_dagster.stages.facts.passes import Pass, load_passes
@@ -191,10 +190,9 @@ class Recipes:
 
     @property
     def _own_echoes(self) -> list[list[str]]:
-        """The names and texts of own prompts that parsing rejects as echoes; none if they are those of the package."""
-        both = (self.prompts, load_prompts(None))
-        own, usual = ([*sorted({*one.echoes}), *(one.texts[name] for name in ECHOED)] for one in both)
-        return [own] if self.settings.prompts and own != usual else []
+        """The names that own prompts list as echoes, which parsing rejects; none if they are those of the package."""
+        names = sorted({*self.prompts.echoes})
+        return [names] if self.settings.prompts and names != sorted({*load_prompts(None).echoes}) else []
 
     @cached_property
     def of_tables(self) -> dict[str, str]:

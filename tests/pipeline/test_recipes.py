@@ -2,8 +2,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import PARSED_TABLES
 from lightrag_dagster.settings import load_settings
@@ -33,17 +31,6 @@ def test_own_echoes_are_part_of_the_recipe_of_what_is_parsed_alone(tmp_path: Pat
     changed = Recipes.of(own)
     assert changed.extractions == usual.extractions
     assert {name for name, one in changed.of_tables.items() if one != usual.of_tables[name]} == set(PARSED_TABLES)
-
-
-@pytest.mark.parametrize("name", ["entity_types", "extraction_system", "extraction_json"])
-def test_own_texts_that_answers_may_repeat_are_part_of_the_recipe_of_what_is_parsed(tmp_path: Path, name: str) -> None:
-    """Also where their names are the same: by these texts rows are rejected."""
-    usual = Recipes.of(load_settings(home=tmp_path))
-    export_prompts(tmp_path / "prompts")
-    file = tmp_path / "prompts" / f"{name}.md"
-    file.write_text(file.read_text() + "\n- Vessel: a thing that floats on the water or below it")
-    changed = Recipes.of(load_settings(home=tmp_path, prompts=tmp_path / "prompts"))
-    assert {one for one, recipe in changed.of_tables.items() if recipe != usual.of_tables[one]} == set(PARSED_TABLES)
 
 
 def test_what_a_pass_read_by_another_model_is_parsed_again(tmp_path: Path) -> None:

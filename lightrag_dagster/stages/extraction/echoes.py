@@ -11,9 +11,7 @@ from lightrag_dagster.stages.prompts import Prompts
 
 Record = TypeVar("Record", EntityRecord, RelationRecord)
 
-ECHOED = ("entity_types", "extraction_system", "extraction_json")
-"""The prompts whose texts answers may repeat: the definitions of types, then those with examples."""
-
+_WITH_EXAMPLES = ("extraction_system", "extraction_json")
 # A shorter definition, or description, may be in a text by chance.
 _FEWEST_WORDS = 4
 
@@ -29,12 +27,11 @@ class Echoes:
     @classmethod
     def of(cls, prompts: Prompts) -> "Echoes":
         """Return the echoes of the prompts of extraction."""
-        types, *with_examples = (prompts.texts[name] for name in ECHOED)
-        lines = (line.partition(":")[2] for line in types.splitlines())
+        lines = (line.partition(":")[2] for line in prompts.texts["entity_types"].splitlines())
         definitions = (_plain(part) for line in lines for part in (line, line.partition(", such as ")[0]))
         return cls(
             re.compile("|".join(rf"\b{re.escape(name)}\b" for name in prompts.echoes) or r"\Z.", re.IGNORECASE),
-            " ".join(map(_plain, with_examples)),
+            " ".join(_plain(prompts.texts[name]) for name in _WITH_EXAMPLES),
             tuple(dict.fromkeys(one for one in definitions if one.count(" ") >= _FEWEST_WORDS)),
         )
 
