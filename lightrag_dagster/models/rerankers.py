@@ -31,7 +31,7 @@ class Reranker(Protocol):
     """A model that scores texts by their relevance to a question."""
 
     async def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        """Return positions of the best `limit` texts, or of all, and their scores, best first.
+        """Return positions and scores of `limit` texts, or of all if there are fewer, best first.
 
         Raises:
             ProviderError: the model gave no usable answer.

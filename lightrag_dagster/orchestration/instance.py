@@ -70,7 +70,7 @@ def _opened(folder: str, settings: dict[str, Any]) -> dg.DagsterInstance:
         return dg.DagsterInstance.local_temp(folder, settings)
     except (SQLAlchemyError, sqlite3.Error):  # its message is that of the block
         raise
-    except Exception as error:  # of Dagster, YAML or whatever class the file names
+    except Exception as error:  # of Dagster, YAML or a class that the file names
         raise StoreError(
             f"Dagster cannot open its instance in {folder} ({type(error).__name__}): correct its dagster.yaml, or set "
             f"what that names; `DAGSTER_HOME={folder} dagster instance info` says more"

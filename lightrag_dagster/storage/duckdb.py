@@ -37,7 +37,7 @@ atexit.register(_databases.clear)  # what is left when Python ends, DuckDB lists
 def open_duckdb(file: Path | None = None, **config: bool | float | str) -> "duckdb.DuckDBPyConnection":
     """Open a database of its own: in memory, or of a file, which is only read; `config` has DuckDB's options.
 
-    Its times are in UTC, whatever the zone of the machine is.
+    Its times are in UTC on machines of every zone.
     """
     import duckdb
 
