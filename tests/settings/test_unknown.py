@@ -116,7 +116,7 @@ def test_a_variable_that_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatc
         alerts.UI_VARIABLE,
         alerts.ENVIRONMENT_VARIABLE,
         "LIGHTRAG_IMAGE",  # of deploy/compose.yaml
-        "LIGHTRAG_NODE",  # for which `mode` is too short
+        "LIGHTRAG_MODES",  # for which `mode` is too short
         "LIGHTRAG_KV_STORAGE",  # of LightRAG itself
         "LIGHTRAG_API_KEY",
         "LIGHTRAG_SETUP_EMBEDDING_PROVIDER",
