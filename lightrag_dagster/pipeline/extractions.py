@@ -212,11 +212,7 @@ def _ask(
 
 
 async def _extract_shard(
-    step: IngestionStep,
-    asked: _Asked,
-    model: ExtractionModel,
-    conversations: int,
-    task: tuple[Shard, pa.Table],
+    step: IngestionStep, asked: _Asked, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
     (shard, places), (reading, earlier) = task, asked
