@@ -108,7 +108,7 @@ def try_recipe(
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
     newest = situation.newest
     with temporary_folder("lightrag-try-") as folder:
-        as_it_is = settings.changed(llm=tried.llm.model_dump(include={"max_cost_usd"}, exclude_none=True))
+        as_it_is = settings.changed(llm=tried.llm.model_dump(include={"max_cost_usd"}))
         if newest:
             stored = newest.inputs
             embedding = settings_of(stored.embedder, settings.embedding)

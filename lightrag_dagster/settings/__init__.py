@@ -223,9 +223,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: there is no such setting, or a value is not allowed.
         """
-        sections = {name: one for name, one in self if isinstance(one, Section) and name in changes}
-        given = {name: one.model_dump(exclude_unset=True) for name, one in sections.items()}
-        values = _over(given, changes)
+        sections = {name: one.model_dump() for name, one in self if isinstance(one, Section) and name in changes}
+        values = _over(sections, changes)
         checked = self.model_copy()
         try:
             BaseModel.__init__(checked, **(dict(self) | values))  # a call of the class reads file and environment

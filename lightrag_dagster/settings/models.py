@@ -9,6 +9,7 @@ from pydantic import (
     NonNegativeFloat,
     PrivateAttr,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -155,6 +156,13 @@ class LLMSettings(EndpointSettings):
         description="Exceptions, by role: extract, summarise, keywords, relevance, hops, rerank, answer, judge, "
         "describe, resolve, draft.",
     )
+
+    @field_validator("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_month_usd", mode="before")
+    @classmethod
+    def _has_a_value(cls, given: object) -> object:
+        if given is None:
+            raise ValueError("it has no value, which would be no limit; give one, or leave it out")
+        return given
 
     @model_validator(mode="after")
     def _refuse_batch(self) -> Self:

@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
-    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_validator,
@@ -56,9 +55,7 @@ class Section(BaseModel):
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
-        if given is None and str(info.field_name).startswith("max_cost_"):
-            raise ValueError("it has no value, which would be no limit; give one, or leave it out")
+    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler) -> object:
         found = check(given)
         if isinstance(given, Mapping) and isinstance(found, Mapping) and len(found) < len(given):
             twice = ", ".join(name for name in given if name not in found)
