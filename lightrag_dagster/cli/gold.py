@@ -139,7 +139,7 @@ def _shares(one: NamesScore) -> list[str]:
 
 def _counted(gold: Gold, passages: Passages, names: Sequence[NamesScore]) -> str:
     """Return what was compared, and what was not, in words."""
-    parts = [f"{passages.located.num_rows:,} gold passages with {passages.right(gold):,} rows"]
+    parts = [f"{passages.located.num_rows:,} gold passages with {len(passages.right(gold)):,} rows"]
     if passages.gone:
         parts.append(f"{len(passages.gone):,} whose text is no longer a chunk ({', '.join(passages.gone[:3])})")
     if gold.open:
@@ -176,6 +176,6 @@ def _facts(
 ) -> dict[str, Any]:
     texts = passages.located.select(["chunk", "content"])
     faults = judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist()
-    counts = {"passages": passages.located.num_rows, "gold_rows": passages.right(gold), "gone": passages.gone}
+    counts = {"passages": passages.located.num_rows, "gold_rows": len(passages.right(gold)), "gone": passages.gone}
     found = {"scores": [one.facts() for one in scores], "names": [one._asdict() for one in names], "faults": faults}
     return counts | {"not_done": sorted(gold.open)} | found

@@ -10,7 +10,7 @@ from lightrag_dagster.core.identity import entity_id, name_key, relation_id
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.names import normalise_type
 from lightrag_dagster.curation.rules import CURATION, Curation
-from lightrag_dagster.evaluation.gold.rows import Gold
+from lightrag_dagster.evaluation.gold.rows import Gold, GoldRow
 from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
 from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of
 from lightrag_dagster.pipeline.situation import Situation
@@ -41,10 +41,10 @@ class Passages(NamedTuple):
     tables: Mapping[str, Tables]
     gone: list[str]
 
-    def right(self, gold: Gold) -> int:
-        """Return the number of rows that these passages state."""
+    def right(self, gold: Gold) -> list[GoldRow]:
+        """Return the rows that these passages state."""
         there = set(self.located["chunk"].to_pylist())
-        return sum(one.right and one.chunk in there for one in gold.rows)
+        return [one for one in gold.rows if one.right and one.chunk in there]
 
     def unmeasured(self) -> list[str]:
         """Return a line if no passage is left, so that no score bounds anything."""

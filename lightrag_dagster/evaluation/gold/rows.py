@@ -54,11 +54,6 @@ class Gold(NamedTuple):
     open: set[str]
     names: list[GoldRow]
 
-    @property
-    def right(self) -> int:
-        """The number of rows that their passages state."""
-        return sum(one.right for one in self.rows)
-
 
 def read_gold(folder: Path | None) -> Gold:
     """Read all CSV files of a folder, or one; without one, nothing.
