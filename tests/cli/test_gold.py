@@ -183,6 +183,22 @@ def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
 
 
 @pytest.mark.long
+def test_a_gate_that_asks_about_other_sources_alone_is_told(run: Command, gold_home: Path, loopback: Loopback) -> None:
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the weir."})
+    build(settings_in(gold_home))
+    assert run("backfill", "--source", "more", LLM__MODEL="bad")[0] == 0
+    loopback.requests.clear()
+    said = r"Up to 20 gold passages are asked about first, at a price that is not known; 20 are of other sources, and"
+    words = ("--backfill", "--source", "more")
+    assert re.search(said, run("plan", *words, LLM__MODEL="bad", GOLD__GATE="true")[1])
+    code, output, _ = run("backfill", "--source", "more", LLM__MODEL="bad", GOLD__GATE="true")
+    assert (code, len(loopback.requests)) == (3, 20)
+    assert re.search(said, output)
+    code, output, _ = run("backfill", "--knowledge-base", LLM__MODEL="bad", GOLD__GATE="true")
+    assert (code, "gold passages" in output) == (0, False), "which makes nothing of a source again"
+
+
+@pytest.mark.long
 def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Path, loopback: Loopback) -> None:
     before = snapshot_contents(settings_in(gold_home))
     code, output, errors = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad")
