@@ -41,7 +41,8 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
     if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
         raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()
-    known = read_gold(settings.gold.folder)
+    place = settings.gold.folder
+    known = read_gold(place if place and place.exists() else None)  # it may be this file
     drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)
     rows = [one for one in drawn if not kinds or one[1] in ("passage", *kinds)]
     passages = sum(one[1] == "passage" for one in rows)
@@ -50,7 +51,7 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
             "there is no passage to draw: nothing was ingested yet, or all are in gold.folder; `lightrag-dagster run`"
         )
     write_new_csv(file, COLUMNS, rows, SettingsError)
-    others = f"are not in {settings.gold.folder}" if settings.gold.folder else "there are"
+    others = f"are not in {place}" if known.passages or known.open else "there are"
     fewer = f", all that {others}" if passages < chunks else ""
     console.print(
         f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "

@@ -68,6 +68,12 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert f"3 gold passages with {len(rows) - 4} rows. Intervals are of 95%, over passages." in output
 
 
+def test_the_file_that_the_setting_names_can_be_drafted(run: Command, gold_home: Path) -> None:
+    file = gold_home / "first.csv"
+    code, output, errors = run("gold", "draft", str(file), "--chunks", "3", GOLD__FOLDER=file)
+    assert (code, f"Passages in {file}: 3; rows: " in output) == (0, True), errors
+
+
 def test_a_draft_leaves_out_what_gold_files_have(run: Command, gold_home: Path) -> None:
     code, output, _ = run("gold", "draft", str(gold_home / "more.csv"))
     assert code == 0
@@ -252,7 +258,8 @@ def test_a_trial_shows_the_gold_passages_by_both(run: Command, loopback: Loopbac
     assert found["gold"]["difference"]["high"] < 0
     assert len(loopback.requests) <= 22
     code, output, _ = run("try", "--documents", "2", "--json", GOLD__FOLDER="")
-    assert (code, json.loads(output)["gold"]) == (0, None)
+    found = json.loads(output)
+    assert (code, found["gold"], found["error"]) == (0, None, None)
 
 
 @pytest.mark.long
@@ -262,6 +269,11 @@ def test_the_limit_of_a_trial_holds_for_the_sample_and_the_gold_passages_togethe
     ledger = Ledger(Home.of(settings_in(gold_home)).ledger)
     before = ledger.by_purpose()["extract"].cost_usd
     sizes = {"LLM__MAX_OUTPUT_TOKENS": 2000}
-    code, _, told = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.016", **sizes)
+    code, output, told = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.016", **sizes)
     assert (code, "the budget of $0.016 is used up" in told) == (2, True)
+    assert "│ cost now" in output, "the trial itself is shown"
+    code, output, _ = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.001", "--json", **sizes)
+    found = json.loads(output)
+    assert (code, found["documents"], found["gold"]) == (2, 8, None)
+    assert "the budget of $0.001 is used up" in found["error"]
     assert 8 * PRICE < ledger.by_purpose()["extract"].cost_usd - before <= 0.016
