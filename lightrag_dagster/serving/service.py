@@ -17,6 +17,7 @@ from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import bucket_uri
 
 _log = logging.getLogger("lightrag_dagster.serving")
 
@@ -41,7 +42,8 @@ class Service:
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
-        self._place = str(self.settings.home.expanduser().absolute())
+        folders = (self.settings.home, self.settings.cache.folder)
+        self._places = [bucket_uri(folders[0]) or "", *(str(one.expanduser().absolute()) for one in folders)]
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()
         told = ("lightrag_question_seconds", _DESCRIBED, ["door", "outcome"])
@@ -70,7 +72,7 @@ class Service:
 
     def refusal(self, error: Exception, caller: Caller | None = None) -> HTTPException:
         """Return any error as a refusal to a caller; it names no place of this machine."""
-        return refusal(error, caller, self._place)
+        return refusal(error, caller, self._places)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
