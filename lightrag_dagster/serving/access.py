@@ -85,8 +85,8 @@ class Tokens:
         self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"})) for one in entries}
 
     def caller(self, token: str) -> Caller | None:
-        """Return the owner of a token; every hash is compared, each in the same time."""
-        given = sha256(token.encode()).digest()
+        """Return the owner of a token, as a header has it; every hash is compared, each in the same time."""
+        given = sha256(token.encode("latin-1", "replace")).digest()  # as its bytes were read
         found = [caller for expected, caller in self.callers.items() if hmac.compare_digest(expected, given)]
         return found[0] if found else None
 

@@ -99,7 +99,8 @@ def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopba
         streamed = client.post("/query/stream", json=ASKED, headers={"X-API-Key": KEYS["keeper"]})
         told = {name: client.post("/query", json=ASKED, headers={"X-API-Key": KEYS[name]}) for name in KEYS}
         again = client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]})
-    for refused in (told["keeper"], streamed):
+        graph = client.post("/query", json=ASKED | {"mode": "hybrid"}, headers={"X-API-Key": KEYS["keeper"]})
+    for refused in (told["keeper"], streamed, graph):  # of the last a model would find keywords first
         assert (refused.status_code, "$0 a day of this token" in refused.text) == (429, True)
     assert (told["board"].status_code, again.status_code, len(loopback.requests)) == (200, 200, 1)
     entries = Ledger(Home.of(paid).ledger).entries().to_pylist()

@@ -64,8 +64,8 @@ class Comparison(NamedTuple):
         mean, low, high, passages = self.difference
         if passages < _LEAST_PASSAGES:
             raise TransientProviderError(
-                f"{passages:,} of {passages + self.unanswered:,} gold passages got an answer, and {_LEAST_PASSAGES} are "
-                "needed to say anything of the new recipe; run it again when the model answers"
+                f"{passages:,} of {passages + self.unanswered:,} gold passages got an answer, and {_LEAST_PASSAGES} "
+                "are needed to say anything of the new recipe; run it again when the model answers"
             )
         if self.is_worse:
             raise WorseRecipeError(
