@@ -24,16 +24,13 @@ class Refreshed(Protocol):
     @property
     def scope(self) -> str:
         """The scope that it was opened in, or an empty text."""
-        ...
 
     @property
     def ready(self) -> bool:
         """True when it was warmed, and is open."""
-        ...
 
     def refresh(self) -> Self:
         """Return the one to ask now."""
-        ...
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load what a first question needs."""

@@ -82,8 +82,7 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     if asked.id.startswith("chunk-") and (rows := await _rows(base, "passage", asked.id)):  # or a source is named so
         cited = [lean(row | {"content": None}) for row in rows]
         return {"chunk_id": asked.id, "content": rows[0]["content"], "citations": cited}
-    rows = await _rows(base, "document", asked.id)
-    if not rows:
+    if not (rows := await _rows(base, "document", asked.id)):
         return await _listed(base, asked)
     content = rows[0]["content"]
     start, end = _bounds(rows[0]["pages"], len(content), asked)

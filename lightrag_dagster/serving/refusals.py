@@ -1,15 +1,15 @@
 """Errors as Starlette's HTTPException: a status, and one sentence for the one who asks."""
 
 import logging
+import re
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from lightrag_dagster import errors
-from lightrag_dagster.errors import cause_of
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.settings.unknown import first_fault
 
@@ -36,7 +36,7 @@ def request_of(taken: type[BaseModel], given: bytes | Mapping[str, Any]) -> Any:
         raise HTTPException(422, first_fault(error, taken)) from None
 
 
-def refusal(error: Exception, caller: Caller | None = None, places: Iterable[str] = ()) -> HTTPException:
+def refusal(error: Exception, caller: Caller | None = None, places: re.Pattern[str] | None = None) -> HTTPException:
     """Return any error as a refusal to a caller, which names no model and none of the `places` of the home.
 
     The place in the code of an unexpected one is logged: its text may hold a question.
@@ -52,14 +52,11 @@ def refusal(error: Exception, caller: Caller | None = None, places: Iterable[str
         _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, code)
         return HTTPException(500, "this question met an unexpected error; the log of the service has its place")
     if status >= 502:  # what follows the cause may be of a question
-        what = cause_of(str(error)) if status == 502 else type(error).__name__
-        _log.warning("%s, answered with %d", what, status)
-    if status == 502:
-        return HTTPException(502, "the model gave no usable answer; ask again later")
-    said = str(error)
-    for place in filter(None, places):
-        said = said.replace(place, "the home")
-    return HTTPException(status, said)
+        _log.warning(
+            "%s, answered with %d", errors.cause_of(str(error)) if status == 502 else type(error).__name__, status
+        )
+    said = "the model gave no usable answer; ask again later" if status == 502 else str(error)
+    return HTTPException(status, places.sub("the home", said) if places else said)
 
 
 def _spent(error: errors.BudgetExceededError, limit: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -43,7 +44,8 @@ class Service:
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
         folders = (self.settings.home, self.settings.cache.folder)
-        self._places = [bucket_uri(folders[0]) or "", *(str(one.expanduser().absolute()) for one in folders)]
+        named = [bucket_uri(self.settings.home), *(str(one.expanduser().absolute()) for one in folders)]
+        self._places = re.compile("|".join(re.escape(one) for one in named if one))
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()
         told = ("lightrag_question_seconds", _DESCRIBED, ["door", "outcome"])
@@ -87,8 +89,7 @@ class Service:
 
     async def _open(self) -> None:
         """Open the base of each scope, and see every few seconds that all are open and of what is published now."""
-        callers = self.tokens.callers.values() if self.tokens else [self.anyone]
-        scopes = {one.scope for one in callers}
+        scopes = {one.scope for one in (self.tokens.callers.values() if self.tokens else [self.anyone])}
         while True:
             errors = await self._bases.look(scopes)
             self.ready = not errors

@@ -33,8 +33,7 @@ UNPUBLISHED_SCOPE = (
 """Why nothing of a scope is published, and what to do."""
 
 _NAMED_PROBLEMS = 3
-_LONGEST = 200
-"""Most bytes of an id, by which a folder can be named everywhere."""
+_LONGEST = 200  # bytes of an id, by which a folder can be named everywhere
 
 
 def publish(
@@ -132,9 +131,8 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     Raises:
         StoreError: there is no such snapshot, or its manifest is damaged.
     """
-    found = None
-    if _is_name(snapshot_id):
-        found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
+    file = home.generation(snapshot_id) / generations.MANIFEST
+    found = read_record(file, Manifest) if _is_name(snapshot_id) else None
     if found is None:
         raise StoreError(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {listed_by(home)}")
     return found
