@@ -14,18 +14,18 @@ from lightrag_dagster.errors import TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
-from lightrag_dagster.evaluation.gold.scores import compare, score
+from lightrag_dagster.evaluation.gold.scores import LEAST_PASSAGES, compare, score
 from lightrag_dagster.evaluation.sample import Tables
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 
-_LEAST_ROWS, _LEAST_PASSAGES = 20, 8  # over few passages the interval is narrow by itself, and over one a point
+_LEAST_ROWS = 20
 
 _TOO_FEW = (
     f"gold.folder has fewer than {_LEAST_ROWS} right rows in passages that are done and still are chunks, or has them "
-    f"in fewer than {_LEAST_PASSAGES}, so that nothing is compared; `lightrag-dagster gold draft FILE` draws more"
+    f"in fewer than {LEAST_PASSAGES}, so that nothing is compared; `lightrag-dagster gold draft FILE` draws more"
 )
 
 
@@ -62,9 +62,9 @@ class Comparison(NamedTuple):
             TransientProviderError: too few passages were answered, so that nothing can be said.
         """
         mean, low, high, passages = self.difference
-        if passages < _LEAST_PASSAGES:
+        if passages < LEAST_PASSAGES:
             raise TransientProviderError(
-                f"{passages:,} of {passages + self.unanswered:,} gold passages got an answer, and {_LEAST_PASSAGES} "
+                f"{passages:,} of {passages + self.unanswered:,} gold passages got an answer, and {LEAST_PASSAGES} "
                 "are needed to say anything of the new recipe; run it again when the model answers"
             )
         if self.is_worse:
@@ -83,7 +83,7 @@ def to_compare(situation: Situation, gold: Gold) -> Passages | str:
     if lost := found.unmeasured():
         return lost[0]
     rows = found.right(gold)
-    return found if len(rows) >= _LEAST_ROWS and len({one.chunk for one in rows}) >= _LEAST_PASSAGES else _TOO_FEW
+    return found if len(rows) >= _LEAST_ROWS and len({one.chunk for one in rows}) >= LEAST_PASSAGES else _TOO_FEW
 
 
 def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
