@@ -56,7 +56,7 @@ def run_backfill(
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
     plan_questions(plan, settings)
-    plan.gate = gate_line(settings, plan)
+    plan.gate = gate_line(settings, plan) if sources else None
     print_plan(told, plan)
     if not (names or everything or knowledge_base):
         these = some_of(sources + parts)

@@ -41,7 +41,8 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
     if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
         raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()
-    known = read_gold(settings.gold.folder)
+    place = settings.gold.folder
+    known = read_gold(place if place and place.exists() else None)  # it may be this file
     drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)
     rows = [one for one in drawn if not kinds or one[1] in ("passage", *kinds)]
     passages = sum(one[1] == "passage" for one in rows)
@@ -50,7 +51,7 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
             "there is no passage to draw: nothing was ingested yet, or all are in gold.folder; `lightrag-dagster run`"
         )
     write_new_csv(file, COLUMNS, rows, SettingsError)
-    others = f"are not in {settings.gold.folder}" if settings.gold.folder else "there are"
+    others = f"are not in {place}" if known.passages or known.open else "there are"
     fewer = f", all that {others}" if passages < chunks else ""
     console.print(
         f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "
@@ -139,7 +140,7 @@ def _shares(one: NamesScore) -> list[str]:
 
 def _counted(gold: Gold, passages: Passages, names: Sequence[NamesScore]) -> str:
     """Return what was compared, and what was not, in words."""
-    parts = [f"{passages.located.num_rows:,} gold passages with {passages.right(gold):,} rows"]
+    parts = [f"{passages.located.num_rows:,} gold passages with {len(passages.right(gold)):,} rows"]
     if passages.gone:
         parts.append(f"{len(passages.gone):,} whose text is no longer a chunk ({', '.join(passages.gone[:3])})")
     if gold.open:
@@ -176,6 +177,6 @@ def _facts(
 ) -> dict[str, Any]:
     texts = passages.located.select(["chunk", "content"])
     faults = judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist()
-    counts = {"passages": passages.located.num_rows, "gold_rows": passages.right(gold), "gone": passages.gone}
+    counts = {"passages": passages.located.num_rows, "gold_rows": len(passages.right(gold)), "gone": passages.gone}
     found = {"scores": [one.facts() for one in scores], "names": [one._asdict() for one in names], "faults": faults}
     return counts | {"not_done": sorted(gold.open)} | found

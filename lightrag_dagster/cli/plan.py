@@ -1,5 +1,6 @@
 """`plan`: the work and the cost of a `run` or `backfill`."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -94,29 +95,30 @@ def print_plan(console: Console, plan: Plan) -> None:
 
 def gate_line(settings: Settings, plan: Plan) -> str | None:
     """Say what the gate before a planned backfill asks and costs; None without gold, or with nothing to ask."""
-    new = {"extractions": sum(one.chunks_new for one in plan.sources)}
+    new = Counter({"extractions": sum(one.chunks_new for one in plan.sources)})
     for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
-        table = of_pass("readings", name)
-        new[table] = new.get(table, 0) + of.chunks_new
-    if not settings.gold.folder or not any(new.values()):
+        new[of_pass("readings", name)] += of.chunks_new
+    if not settings.gold.folder or not plan.sources:
         return None
     situation = Situation.looking(settings)
     found = to_compare(situation, read_gold(settings.gold.folder))
     if isinstance(found, str):
-        return f"{found}."
+        return f"{found}." if new.total() else None
     of_plan = {one.source for one in plan.sources}
     planned, others = (
         to_ask(situation, {source: rows for source, rows in found.tables.items() if (source in of_plan) is inside})
         for inside in (True, False)
     )
-    asked = {table: min(new.get(table, 0), planned[table]) + others[table] for table in {*new, *others}}
-    if not any(asked.values()):
+    asked = Counter({table: min(new[table], count) for table, count in planned.items()}) + others
+    if not asked:
         return None  # they are as today's recipe makes them
-    steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in new if new[table]}
+    steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in asked if new[table]}
     cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step)
+    is_priced = settings.llm.of("extract").provider == "offline" or all(map(steps.get, asked))
+    price = f"for {dollars(cost)}" if is_priced else "at a price that is not known"
     when = "first" if settings.gold.gate else "first with --better-than-stored"
     rest = f"; {others.total():,} are of other sources, and come on top" if others.total() else " of that"
-    return f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)}{rest}."
+    return f"Up to {max(asked.values()):,} gold passages are asked about {when}, {price}{rest}."
 
 
 def dollars(value: float) -> str:

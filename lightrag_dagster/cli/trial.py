@@ -12,7 +12,7 @@ from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import LightRAGError, SettingsError
 from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
@@ -52,10 +52,23 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     questions = with_gold(read_question_file(settings.questions))
     run = f"try-{uuid4()}"
     trial = try_recipe(settings, tried.applied(settings), documents, questions, run)
-    compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
+    if not as_json:
+        _print(console, trial)
+    try:
+        compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
+    except LightRAGError as error:  # such as the limit, of which the sample took most
+        if as_json:
+            print_json(_facts(trial) | {"gold": None, "error": str(error)})
+        raise
     if as_json:
-        print_json(_facts(trial) | {"gold": None if isinstance(compared, str) else compared.facts()})
-        return
+        print_json(_facts(trial) | {"gold": None if isinstance(compared, str) else compared.facts(), "error": None})
+    elif not isinstance(compared, str):
+        print_compared(console, compared)
+    elif settings.gold.folder:
+        console.print(f"{compared}.")
+
+
+def _print(console: Console, trial: Trial) -> None:
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
     for what, names in _differences(trial.before, trial.after).items():
         if names:
@@ -64,10 +77,6 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. A backfill of all "
         f"should cost about {dollars(trial.backfill_cost_usd)}, passes included, less what the trials have bought."
     )
-    if not isinstance(compared, str):
-        print_compared(console, compared)
-    elif settings.gold.folder:
-        console.print(f"{compared}.")
     if not trial.questions:
         console.print("No question names documents of the sample alone; see --questions.")
 

@@ -24,11 +24,13 @@ class Refreshed(Protocol):
     @property
     def scope(self) -> str:
         """The scope that it was opened in, or an empty text."""
-        ...
+
+    @property
+    def ready(self) -> bool:
+        """True when it was warmed, and is open."""
 
     def refresh(self) -> Self:
         """Return the one to ask now."""
-        ...
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load what a first question needs."""
@@ -83,6 +85,13 @@ class Follower:
         """Load what a first question needs, and do so for each new snapshot before it is asked; see KnowledgeBase."""
         self._now().warm(filters)
         self._warmed = tuple(filters)
+
+    @property
+    def ready(self) -> bool:
+        """True when what a question would ask now was warmed, and is open."""
+        with suppress(NoSnapshotError):
+            return self._now().ready
+        return False
 
     def refresh(self) -> Self:
         """Look now at what is published."""

@@ -85,10 +85,9 @@ class Tokens:
         self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"})) for one in entries}
 
     def caller(self, token: str) -> Caller | None:
-        """Return the owner of a token; every hash is compared, each in the same time."""
-        given = sha256(token.encode()).digest()
-        found = [caller for expected, caller in self.callers.items() if hmac.compare_digest(expected, given)]
-        return found[0] if found else None
+        """Return the owner of a token, as a header has it; every hash is compared, each in the same time."""
+        given = sha256(token.encode("latin-1", "replace")).digest()  # as its bytes were read
+        return next(iter([one for expected, one in self.callers.items() if hmac.compare_digest(expected, given)]), None)
 
 
 def tokens_of(file: Path | None) -> Tokens | None:

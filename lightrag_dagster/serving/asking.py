@@ -79,13 +79,12 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     """Read a passage, or a document: 20,000 characters, and where to go on; list sources, or the documents of one."""
     if not asked.id:
         return {"sources": await _rows(base, "sources")}
-    of_passage = asked.id.startswith("chunk-")
-    rows = await _rows(base, "passage" if of_passage else "document", asked.id)
-    if not rows:
+    if asked.id.startswith("chunk-") and (rows := await _rows(base, "passage", asked.id)):  # or a source is named so
+        cited = [lean(row | {"content": None}) for row in rows]
+        return {"chunk_id": asked.id, "content": rows[0]["content"], "citations": cited}
+    if not (rows := await _rows(base, "document", asked.id)):
         return await _listed(base, asked)
     content = rows[0]["content"]
-    if of_passage:
-        return {"chunk_id": asked.id, "content": content, "citations": [lean(row | {"content": None}) for row in rows]}
     start, end = _bounds(rows[0]["pages"], len(content), asked)
     start, stop = min(start, end), min(end, start + _MOST)
     told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})

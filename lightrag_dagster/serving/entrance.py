@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.limits import ServiceLimits
-from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.serving.service import Service
 
 _log = logging.getLogger("lightrag_dagster.serving")
@@ -56,7 +55,7 @@ class Entrance:
         except ClientDisconnect:
             pass
         except Exception as error:
-            refused = refusal(error)
+            refused = self._service.refusal(error)
             if status == _LEFT:
                 told = {"detail": refused.detail}  # as LightRAG has it
                 await JSONResponse(told, refused.status_code, refused.headers)(scope, receive, noting)

@@ -1,6 +1,7 @@
 """Errors as Starlette's HTTPException: a status, and one sentence for the one who asks."""
 
 import logging
+import re
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -35,8 +36,8 @@ def request_of(taken: type[BaseModel], given: bytes | Mapping[str, Any]) -> Any:
         raise HTTPException(422, first_fault(error, taken)) from None
 
 
-def refusal(error: Exception, caller: Caller | None = None, place: str | None = None) -> HTTPException:
-    """Return any error as a refusal to a caller, in which the home has no `place` for strangers.
+def refusal(error: Exception, caller: Caller | None = None, places: re.Pattern[str] | None = None) -> HTTPException:
+    """Return any error as a refusal to a caller, which names no model and none of the `places` of the home.
 
     The place in the code of an unexpected one is logged: its text may hold a question.
     """
@@ -50,9 +51,12 @@ def refusal(error: Exception, caller: Caller | None = None, place: str | None = 
         code = "".join(traceback.format_tb(error.__traceback__))
         _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, code)
         return HTTPException(500, "this question met an unexpected error; the log of the service has its place")
-    if status >= 502:
-        _log.warning("%s, answered with %d", type(error).__name__, status)
-    return HTTPException(status, str(error).replace(place, "the home") if place else str(error))
+    if status >= 502:  # what follows the cause may be of a question
+        _log.warning(
+            "%s, answered with %d", errors.cause_of(str(error)) if status == 502 else type(error).__name__, status
+        )
+    said = "the model gave no usable answer; ask again later" if status == 502 else str(error)
+    return HTTPException(status, places.sub("the home", said) if places else said)
 
 
 def _spent(error: errors.BudgetExceededError, limit: float | None) -> str:

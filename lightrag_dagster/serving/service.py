@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import bucket_uri
 
 _log = logging.getLogger("lightrag_dagster.serving")
 
@@ -41,7 +43,9 @@ class Service:
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
-        self._place = str(self.settings.home.expanduser().absolute())
+        folders = (self.settings.home, self.settings.cache.folder)
+        named = [bucket_uri(self.settings.home), *(str(one.expanduser().absolute()) for one in folders)]
+        self._places = re.compile("|".join(re.escape(one) for one in named if one))
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()
         told = ("lightrag_question_seconds", _DESCRIBED, ["door", "outcome"])
@@ -70,7 +74,7 @@ class Service:
 
     def refusal(self, error: Exception, caller: Caller | None = None) -> HTTPException:
         """Return any error as a refusal to a caller; it names no place of this machine."""
-        return refusal(error, caller, self._place)
+        return refusal(error, caller, self._places)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -85,8 +89,7 @@ class Service:
 
     async def _open(self) -> None:
         """Open the base of each scope, and see every few seconds that all are open and of what is published now."""
-        callers = self.tokens.callers.values() if self.tokens else [self.anyone]
-        scopes = {one.scope for one in callers}
+        scopes = {one.scope for one in (self.tokens.callers.values() if self.tokens else [self.anyone])}
         while True:
             errors = await self._bases.look(scopes)
             self.ready = not errors

@@ -68,6 +68,12 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert f"3 gold passages with {len(rows) - 4} rows. Intervals are of 95%, over passages." in output
 
 
+def test_the_file_that_the_setting_names_can_be_drafted(run: Command, gold_home: Path) -> None:
+    file = gold_home / "first.csv"
+    code, output, errors = run("gold", "draft", str(file), "--chunks", "3", GOLD__FOLDER=file)
+    assert (code, f"Passages in {file}: 3; rows: " in output) == (0, True), errors
+
+
 def test_a_draft_leaves_out_what_gold_files_have(run: Command, gold_home: Path) -> None:
     code, output, _ = run("gold", "draft", str(gold_home / "more.csv"))
     assert code == 0
@@ -183,6 +189,22 @@ def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
 
 
 @pytest.mark.long
+def test_a_gate_that_asks_about_other_sources_alone_is_told(run: Command, gold_home: Path, loopback: Loopback) -> None:
+    write_source(settings_in(gold_home), "more", {"more.md": "Anorvik99 met Bnordal99 at the weir."})
+    build(settings_in(gold_home))
+    assert run("backfill", "--source", "more", LLM__MODEL="bad")[0] == 0
+    loopback.requests.clear()
+    said = r"Up to 20 gold passages are asked about first, at a price that is not known; 20 are of other sources, and"
+    words = ("--backfill", "--source", "more")
+    assert re.search(said, run("plan", *words, LLM__MODEL="bad", GOLD__GATE="true")[1])
+    code, output, _ = run("backfill", "--source", "more", LLM__MODEL="bad", GOLD__GATE="true")
+    assert (code, len(loopback.requests)) == (3, 20)
+    assert re.search(said, output)
+    code, output, _ = run("backfill", "--knowledge-base", LLM__MODEL="bad", GOLD__GATE="true")
+    assert (code, "gold passages" in output) == (0, False), "which makes nothing of a source again"
+
+
+@pytest.mark.long
 def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Path, loopback: Loopback) -> None:
     before = snapshot_contents(settings_in(gold_home))
     code, output, errors = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad")
@@ -236,7 +258,8 @@ def test_a_trial_shows_the_gold_passages_by_both(run: Command, loopback: Loopbac
     assert found["gold"]["difference"]["high"] < 0
     assert len(loopback.requests) <= 22
     code, output, _ = run("try", "--documents", "2", "--json", GOLD__FOLDER="")
-    assert (code, json.loads(output)["gold"]) == (0, None)
+    found = json.loads(output)
+    assert (code, found["gold"], found["error"]) == (0, None, None)
 
 
 @pytest.mark.long
@@ -246,6 +269,11 @@ def test_the_limit_of_a_trial_holds_for_the_sample_and_the_gold_passages_togethe
     ledger = Ledger(Home.of(settings_in(gold_home)).ledger)
     before = ledger.by_purpose()["extract"].cost_usd
     sizes = {"LLM__MAX_OUTPUT_TOKENS": 2000}
-    code, _, told = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.016", **sizes)
+    code, output, told = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.016", **sizes)
     assert (code, "the budget of $0.016 is used up" in told) == (2, True)
+    assert "│ cost now" in output, "the trial itself is shown"
+    code, output, _ = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.001", "--json", **sizes)
+    found = json.loads(output)
+    assert (code, found["documents"], found["gold"]) == (2, 8, None)
+    assert "the budget of $0.001 is used up" in found["error"]
     assert 8 * PRICE < ledger.by_purpose()["extract"].cost_usd - before <= 0.016

@@ -118,7 +118,12 @@ def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
     build(filtered)
     with KnowledgeBase.follow(scope="some", settings=filtered) as following:
         assert following.retrieve("gauge", mode="bm25").chunks
+        assert not following.ready
+        following.warm()
+        assert following.ready
         build(filtered.changed(scopes={}))
+        time.sleep(1)
+        assert not following.ready, "which looks, as questions do: without it, none might come any more"
         for _ in range(2):
             with pytest.raises(NoSnapshotError, match="no scope some is published"):
                 following.refresh()
@@ -127,6 +132,7 @@ def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
         build(filtered)
         following.refresh()
         assert following.retrieve("gauge", mode="bm25").chunks
+        assert following.ready
 
 
 @pytest.mark.long

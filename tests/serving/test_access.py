@@ -21,6 +21,11 @@ def test_a_token_has_an_owner(text: str) -> None:
     assert told == ("keeper", "board", 5, 0.5)
 
 
+def test_a_token_may_have_any_letters() -> None:
+    text = FILE.replace(HASH, sha256("sécret-ключ".encode()).hexdigest())
+    assert Tokens(text, "file").caller("sécret-ключ".encode().decode("latin-1")), "as servers read headers"
+
+
 @pytest.mark.parametrize("token", ["", "Secret", "secret ", HASH, "sécret"])
 def test_anything_else_has_none(token: str) -> None:
     assert Tokens(FILE, "file").caller(token) is None

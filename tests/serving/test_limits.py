@@ -9,10 +9,11 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import EmbeddingError, ProviderAwayError, StoreError
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.app import _send_lines
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
+from lightrag_dagster.settings import load_settings
 from tests.serving.doors import service_of
 
 
@@ -86,6 +87,20 @@ def test_an_error_within_a_stream_names_no_place_of_the_server(tmp_path: Path) -
     with pytest.raises(HTTPException, match="the home/generations/x is damaged"):
         asyncio.run(_send_lines(service, [], lines(), send))
     assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n']
+
+
+def test_an_error_names_neither_the_bucket_nor_the_cache_of_the_server(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = load_settings(home="s3://corp-kb/prod", cache={"folder": tmp_path / "cache"})
+    service = service_of(settings)
+    said = service.refusal(StoreError(f"s3://corp-kb/prod/NEWEST and {tmp_path}/cache/ab/NEWEST differ"))
+    assert (said.status_code, said.detail) == (503, "the home/NEWEST and the home/ab/NEWEST differ")
+    caplog.set_level("WARNING", "lightrag_dagster.serving")
+    for error in (ProviderAwayError, EmbeddingError):
+        said = service.refusal(error("llm.corp:81 cannot be reached (model m); check OPENAI_BASE_URL"))
+        assert (said.status_code, said.detail) == (502, "the model gave no usable answer; ask again later")
+        assert caplog.messages[-1] == "llm.corp:81 cannot be reached, answered with 502"
 
 
 def test_a_client_that_does_not_read_keeps_its_place_no_longer_than_its_time(tmp_path: Path) -> None:

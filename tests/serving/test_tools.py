@@ -192,6 +192,15 @@ def test_pages_are_read_from_the_first_to_the_last(given: dict[str, int], found:
             asking._bounds([0, 10, 20], 40, asked)
 
 
+def test_a_document_of_a_source_that_is_named_as_passages_are_is_read(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    write_source(settings, "chunk-notes", {"a.md": RIVER})
+    build(settings)
+    found = called(settings.home, "read", id="chunk-notes/a.md")
+    assert (found["content"], found["characters"]) == (RIVER, len(RIVER))
+    assert "chunk-notes/a.md" in str(called(settings.home, "read", id="chunk-notes"))
+
+
 @pytest.mark.long
 def test_lists_say_what_there_is(published_home: Path) -> None:
     assert "'archive'" in str(called(published_home, "read"))

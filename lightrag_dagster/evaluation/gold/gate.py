@@ -14,7 +14,7 @@ from lightrag_dagster.errors import TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
-from lightrag_dagster.evaluation.gold.scores import compare, score
+from lightrag_dagster.evaluation.gold.scores import LEAST_PASSAGES, compare, score
 from lightrag_dagster.evaluation.sample import Tables
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.pipeline.extractions import readings_of
@@ -24,8 +24,8 @@ from lightrag_dagster.settings import Settings
 _LEAST_ROWS = 20
 
 _TOO_FEW = (
-    f"gold.folder has fewer than {_LEAST_ROWS} right rows in passages that are done and still are chunks, so that "
-    "nothing is compared; `lightrag-dagster gold draft FILE` draws more"
+    f"gold.folder has fewer than {_LEAST_ROWS} right rows in passages that are done and still are chunks, or has them "
+    f"in fewer than {LEAST_PASSAGES}, so that nothing is compared; `lightrag-dagster gold draft FILE` draws more"
 )
 
 
@@ -59,13 +59,13 @@ class Comparison(NamedTuple):
 
         Raises:
             WorseRecipeError: it is.
-            TransientProviderError: no passage was answered, so that nothing can be said.
+            TransientProviderError: too few passages were answered, so that nothing can be said.
         """
         mean, low, high, passages = self.difference
-        if not passages:
+        if passages < LEAST_PASSAGES:
             raise TransientProviderError(
-                "no gold passage got an answer, so that nothing can be said of the new recipe; run it again when the "
-                "model answers"
+                f"{passages:,} of {passages + self.unanswered:,} gold passages got an answer, and {LEAST_PASSAGES} "
+                "are needed to say anything of the new recipe; run it again when the model answers"
             )
         if self.is_worse:
             raise WorseRecipeError(
@@ -77,12 +77,13 @@ class Comparison(NamedTuple):
 
 def to_compare(situation: Situation, gold: Gold) -> Passages | str:
     """Return the gold passages, or why there is too little in them for a comparison; raises StoreError."""
-    if gold.right < _LEAST_ROWS:
+    if not gold.passages:
         return _TOO_FEW
     found = find_passages(situation, gold)
     if lost := found.unmeasured():
         return lost[0]
-    return found if found.right(gold) >= _LEAST_ROWS else _TOO_FEW
+    rows = found.right(gold)
+    return found if len(rows) >= _LEAST_ROWS and len({one.chunk for one in rows}) >= LEAST_PASSAGES else _TOO_FEW
 
 
 def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:

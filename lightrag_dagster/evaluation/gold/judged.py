@@ -8,14 +8,15 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
 from lightrag_dagster.core.statements import read_sql
-from lightrag_dagster.core.text.names import normalise_type
+from lightrag_dagster.core.text.names import folded, normalise_type
 from lightrag_dagster.curation.rules import CURATION, Curation
-from lightrag_dagster.evaluation.gold.rows import Gold
+from lightrag_dagster.evaluation.gold.rows import Gold, GoldRow
 from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
 from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, SOURCE_TABLES
 from lightrag_dagster.settings.sections import TypeSettings
+from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.values import read_number
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.manifests import Manifest
@@ -41,10 +42,10 @@ class Passages(NamedTuple):
     tables: Mapping[str, Tables]
     gone: list[str]
 
-    def right(self, gold: Gold) -> int:
-        """Return the number of rows that these passages state."""
+    def right(self, gold: Gold) -> list[GoldRow]:
+        """Return the rows that these passages state."""
         there = set(self.located["chunk"].to_pylist())
-        return sum(one.right and one.chunk in there for one in gold.rows)
+        return [one for one in gold.rows if one.right and one.chunk in there]
 
     def unmeasured(self) -> list[str]:
         """Return a line if no passage is left, so that no score bounds anything."""
@@ -146,7 +147,7 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
     elif kind == "relation":
         yield common | {"key": relation_id(*ends), "shown": f"{name} — {other}"}
     else:
-        number = read_number(row["value"])
-        value = f"{number[0]} {number[1]}" if number else name_key(row["value"])
+        number, day = read_number(row["value"]), read_date(row["value"])
+        value = f"{number[0]} {number[1]}" if number else day[0].isoformat() if day else name_key(row["value"])
         said = " ".join(filter(None, (name, row["relation"], other, row["value"])))
-        yield common | {"key": " ".join((*ends, name_key(row["relation"]), value)), "shown": said}
+        yield common | {"key": " ".join((*ends, folded(row["relation"]), value)), "shown": said}

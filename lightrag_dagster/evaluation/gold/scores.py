@@ -14,6 +14,8 @@ GROUPINGS = ("recipe", "model", "source", "type")
 MEASURES = ("precision", "recall", "f1")
 _OUTCOMES = ("right", "wrong", "missed")
 _ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
+LEAST_PASSAGES = 8
+"""Over fewer, an interval is narrow by itself, and over one it is a point: nothing is called worse by it."""
 _EVERY = "all"
 """The kind of all rows together, and the group of all passages."""
 
@@ -77,7 +79,8 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
     """Return a sentence for each kind of rows that a recipe of a snapshot makes worse than the recipe before.
 
     It is worse if the interval of its F1 lies wholly below that of the last recipe before it that the snapshot has no
-    row of. Nothing is compared with a snapshot that was measured by another number of passages or gold rows.
+    row of. Nothing is compared over few passages, nor with a snapshot that was measured by other numbers of them or of
+    gold rows.
 
     Args:
         history: EXTRACTION_EVALUATION of several snapshots.
@@ -95,7 +98,8 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
         size = gold[one["sequence"], one["kind"]]
         others = [row for row in alike if row["value"] not in recipes and row["sequence"] < first]
         before = [row for row in others if gold[row["sequence"], row["kind"]] == size]
-        if before and one["f1_high"] < before[-1]["f1_low"]:
+        is_enough = before and min(one["passages"], before[-1]["passages"]) >= LEAST_PASSAGES
+        if is_enough and one["f1_high"] < before[-1]["f1_low"]:
             was = before[-1]["f1"]
             found.append(f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {was:.3f} by the recipe before")
     return found

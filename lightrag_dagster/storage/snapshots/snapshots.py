@@ -33,6 +33,7 @@ UNPUBLISHED_SCOPE = (
 """Why nothing of a scope is published, and what to do."""
 
 _NAMED_PROBLEMS = 3
+_LONGEST = 200  # bytes of an id, by which a folder can be named everywhere
 
 
 def publish(
@@ -130,10 +131,16 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     Raises:
         StoreError: there is no such snapshot, or its manifest is damaged.
     """
-    found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
+    file = home.generation(snapshot_id) / generations.MANIFEST
+    found = read_record(file, Manifest) if _is_name(snapshot_id) else None
     if found is None:
-        raise StoreError(f"there is no snapshot {snapshot_id} in {home.name}; {listed_by(home)}")
+        raise StoreError(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {listed_by(home)}")
     return found
+
+
+def _is_name(given: str) -> bool:
+    """Say whether a text may name a folder within another."""
+    return len(given.encode("utf-8", "replace")) <= _LONGEST and "/" not in given and "\0" not in given
 
 
 def listed_by(home: Home) -> str:
@@ -148,7 +155,7 @@ def snapshot_named(home: Home, name: str) -> Manifest:
     which is there while a reader has it open, may show what is hidden by now.
     """
     if home.scope and name != require_published(home).snapshot_id:
-        raise NoSnapshotError(f"there is no snapshot {name} in scope {home.scope}; {listed_by(home)}")
+        raise NoSnapshotError(f"there is no snapshot {name[:_LONGEST]} in scope {home.scope}; {listed_by(home)}")
     return read_manifest(home, pinned_snapshots(home).get(name, name))
 
 
@@ -188,7 +195,7 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
     home_format.require_readable(home)
     pointer = read_record(home.published, Pointer)
     wanted = pinned_snapshots(home).get(name, name) if name else pointer.id if pointer else None
-    if wanted:
+    if wanted and _is_name(wanted):
         folder = home.generation(wanted)
         home.files.refresh([folder / generations.MANIFEST, folder / generations.RECORD])
 

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.core.statements import read_sql
@@ -15,7 +16,9 @@ from lightrag_dagster.evaluation.gold.scores import score
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.duckdb import in_memory
-from tests.gold import chunk_name
+from tests.gold import chunk_name, reads_with, settings_in
+from tests.loopback import Loopback
+from tests.support import FLOOD, build, write_source
 
 
 def drawn(chunks: list[tuple[str, str, int]], count: int, known: list[str] | None = None) -> list[str]:
@@ -64,6 +67,19 @@ def test_passages_in_gold_files_are_not_drawn_again() -> None:
     first = drawn(chunks, 8)
     second = drawn(chunks, 20, first)
     assert (len(second), set(first) & set(second)) == (12, set())
+
+
+@pytest.mark.long
+def test_dates_are_drafted_so_that_a_spreadsheet_leaves_them_as_they_are(tmp_path: Path, loopback: Loopback) -> None:
+    names = ["2021", "2021-04-01", "Halden Weir", "May 2023"]
+    loopback.chat = reads_with({"good": (0.0, 0.0)}, names=lambda _: names)
+    settings = settings_in(tmp_path)
+    write_source(settings, "notes", {"a.md": FLOOD})
+    build(settings)
+    rows = list(draft(Situation.looking(settings), set(), 1))
+    assert [one[2] for one in rows[1:]] == ["2021", "'2021-04-01", "Halden Weir", "'May 2023"]
+    write_new_csv(tmp_path / "a.csv", COLUMNS, [[*rows[0][:7], "done", ""], *rows[1:]], SettingsError)
+    assert [one.name for one in read_gold(tmp_path / "a.csv").rows] == names
 
 
 def published(home: Path) -> Settings:

@@ -77,6 +77,17 @@ def test_too_few_rows_are_not_compared(gold_home: Path, loopback: Loopback) -> N
     assert loopback.requests == []
 
 
+@pytest.mark.parametrize(("count", "is_enough"), [(3, False), (4, True)])
+def test_rows_in_few_passages_are_not_compared(gold_home: Path, count: int, is_enough: bool) -> None:
+    tried = settings_in(gold_home, "same")
+    write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:count])  # of 8 rows each
+    write_gold(gold_home / "gold" / "of-one.csv", list(TEXTS.values())[16:20], names=lambda text: names_in(text)[:1])
+    write_gold(gold_home / "gold" / "of-none.csv", list(TEXTS.values())[20:], names=lambda _: [])
+    found = to_compare(Situation.looking(tried), read_gold(tried.gold.folder))
+    assert is_enough if isinstance(found, Passages) else "or has them in fewer than 8" in found
+    assert isinstance(found, Passages) is is_enough
+
+
 def test_a_home_before_its_first_run_has_nothing_to_compare(tmp_path: Path) -> None:
     write_gold(tmp_path / "gold" / "people.csv", TEXTS.values())
     settings = settings_in(tmp_path)
@@ -96,13 +107,28 @@ def test_passages_that_get_no_answer_for_now_are_left_out(gold_home: Path, loopb
     assert (found.difference.questions, found.unanswered) == (19, 1)
 
 
+@pytest.mark.parametrize(("model", "answered"), [("bad", 2), ("same", 7)])
+def test_nothing_is_said_of_a_recipe_by_few_answers(
+    gold_home: Path, loopback: Loopback, model: str, answered: int
+) -> None:
+    lucky = [names_in(text)[0] for text in list(TEXTS.values())[:answered]]
+    loopback.fault = lambda received: (
+        None if any(f"{one} " in str(received.body) for one in lucky) else Reply.error(429)
+    )
+    found = compared(settings_in(gold_home, model).changed(llm={"max_retries": 0}))
+    with pytest.raises(
+        TransientProviderError, match=f"^{answered} of 20 gold passages got an answer, and 8 are needed"
+    ):
+        found.require_better()
+
+
 def test_without_any_answer_nothing_is_said_of_a_recipe_and_no_backfill_begins(
     gold_home: Path, loopback: Loopback
 ) -> None:
     loopback.fault = lambda _: Reply.error(429)  # HTTP 500 for all would end it before
     found = compared(settings_in(gold_home, "same").changed(llm={"max_retries": 0}))
     assert (found.difference.questions, found.unanswered) == (0, 20)
-    with pytest.raises(TransientProviderError, match="no gold passage got an answer"):
+    with pytest.raises(TransientProviderError, match="0 of 20 gold passages got an answer"):
         found.require_better()
     json.dumps(found.facts(), allow_nan=False)
 
@@ -160,10 +186,11 @@ def test_a_heading_that_was_renamed_leaves_the_passage_below_it_valid(settings: 
 def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Path, loopback: Loopback) -> None:
     plain = model_settings(tmp_path, loopback, gold={"folder": tmp_path / "gold"})
     settings = with_passes(plain, tmp_path / "readings", works=WORKS, events=EVENTS)
-    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    offices = {f"{year}.md": f"{OFFICE} That was in {year}." for year in range(2019, 2025)}
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, **offices})
     build(settings)
     rows = [list(one) for one in draft(Situation.looking(settings), set(), 9)]
-    assert sum(one[1] == "fact" for one in rows) == 4
+    assert sum(one[1] == "fact" for one in rows) == 2 + 2 * len(offices)
     (tmp_path / "gold").mkdir()
     write_new_csv(
         tmp_path / "gold" / "a.csv",
@@ -173,11 +200,11 @@ def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Pat
     )
     assert compared(settings).difference.mean == 0.0
     other = with_passes(plain, tmp_path / "others", works=WORKS.replace("Somewhere", "A place"), events=EVENTS)
-    assert asked(other) == {"extractions": 0, "readings@works": 3, "readings@events": 0}
+    assert asked(other) == {"extractions": 0, "readings@works": 8, "readings@events": 0}
     before = len(loopback.requests)
     loopback.chat = lambda body: answer(body, '{"facts": []}') if is_of_pass(body) else answer(body)
     found = compared(other)
-    assert len(loopback.requests) - before == 3
+    assert len(loopback.requests) - before == 8
     outcomes = {(one["kind"], one["outcome"]) for one in found.after.to_pylist()}
     assert ("fact", "missed") in outcomes
     assert found.difference.mean < 0

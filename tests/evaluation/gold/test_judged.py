@@ -153,6 +153,19 @@ def test_facts_are_equal_by_their_numbers_and_units() -> None:
     assert set(rows["recipe"].to_pylist()) == {"p1"}
 
 
+@pytest.mark.parametrize("saved", ["01.04.2021", "1 April 2021", "'2021-04-01", "2021-04-01 00:00:00"])
+def test_facts_are_equal_by_their_dates_as_spreadsheets_save_them(saved: str) -> None:
+    found = extracted(facts=[{"subject": "Weir", "relation": "opened", "value": "2021-04-01"}])
+    assert set(outcomes(gold(("fact", "Weir", "", "", "opened", saved)), found).values()) == {"right"}
+    other = outcomes(gold(("fact", "Weir", "", "", "opened", "2021-04-02")), found)
+    assert set(other.values()) == {"missed", "wrong"}
+
+
+def test_relations_of_facts_are_one_where_the_merge_makes_them_one() -> None:
+    found = extracted(facts=[{"subject": "Acme", "relation": "Chief_Executive", "object": "Ada"}])
+    assert set(outcomes(gold(("fact", "Acme", "Ada", "", "chief executive")), found).values()) == {"right"}
+
+
 def test_a_kind_that_no_file_labels_is_not_scored() -> None:
     tables = extracted([("Ada", "person")], [("Ada", "Bo")], [{"subject": "Ada", "relation": "born", "value": "1950"}])
     assert outcomes(gold(("relation", "Ada", "Bo")), tables) == {("relation", "Ada — Bo"): "right"}

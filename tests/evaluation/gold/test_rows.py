@@ -45,7 +45,6 @@ def test_a_file_is_read_with_the_places_of_its_rows(tmp_path: Path) -> None:
         ],
     )
     assert read_gold(tmp_path / "people.csv") == read_gold(tmp_path)
-    assert read_gold(tmp_path).right == 3
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -184,7 +183,7 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     rows = (f"text-{number // 100},entity,Name {number},,person,,,," for number in range(100_000))
     write(tmp_path / "a.csv", *(f"text-{number},passage,,,,,,done," for number in range(1000)), *rows)
     before = time.process_time()
-    assert read_gold(tmp_path).right == 100_000
+    assert len(read_gold(tmp_path).rows) == 100_000
     assert time.process_time() - before < 10
 
 

@@ -187,6 +187,14 @@ def test_scores_by_other_gold_are_not_compared() -> None:
     assert worse_than_before(again, "gen-3") == ["F1 of entity rows is 0.600, and was 0.840 by the recipe before"]
 
 
+@pytest.mark.parametrize("sequence", [1, 2])
+def test_scores_of_few_passages_are_not_compared(sequence: int) -> None:
+    rows = history({"r1": GOOD}, {"r2": POOR}).to_pylist()
+    few = [one | {"passages": 7 if one["sequence"] == sequence else 30} for one in rows if one["grouping"] == "recipe"]
+    every = [one for one in rows if one["grouping"] == "all"]
+    assert worse_than_before(pa.Table.from_pylist([*few, *every], EXTRACTION_EVALUATION), "gen-2") == []
+
+
 def test_scores_become_rows_and_facts() -> None:
     found = score(judged(*outcomes("a", 1, 1, 0)))
     table = as_table(found, 7, "gen-7")
