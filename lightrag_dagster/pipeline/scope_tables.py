@@ -29,28 +29,35 @@ from lightrag_dagster.storage.versions import Accepted
 UNLABELLED = "without_access"
 """The sum of a table of documents that counts those without a value of `access`, where the rule asks for it."""
 
+GRAPHRAG = "graphrag"
+"""The recipe of answers that GraphRAG gave: each has descriptions, types and weights made of other texts too."""
+
 Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
 
 _MADE_FROM = "published"
 _OF_DOCUMENTS = ("paths", "tags", "access")
-
+_OF_ANSWERS = ("entity_mentions", "relation_mentions", "parsed")
 
 _COSTS = {"input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"}
 """Columns that a scope has as zeros."""
+
+_NONE = pa.array([], pa.string())
 
 
 class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
     `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
-    of documents with text that have no value of `access`, where that is asked for.
+    of documents with text that have no value of `access`, where that is asked for. `mixed` are chunks of the source
+    whose answers are of other texts too: these are left out, and the row of the chunk stays, so that it counts.
     """
 
     documents: pa.Array
     originals: pa.Table
     unlabelled: int
-    chunks: pa.Array = pa.array([], pa.string())
+    chunks: pa.Array = _NONE
+    mixed: pa.Array = _NONE
 
     def rows(self, table: str, rows: pa.Table) -> pa.Table:
         """Return the rows of a table that are allowed; which documents are duplicates is judged among these alone."""
@@ -60,6 +67,10 @@ class Shown(NamedTuple):
             return found.set_column(place, found.schema.field(place), pa.nulls(len(found), found.schema.types[place]))
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
         found = _among(rows, *key)
+        if table in _OF_ANSWERS:
+            found = found.filter(pc.invert(pc.is_in(found["chunk_id"], value_set=self.mixed)))
+        elif table == "extractions":
+            found = _without_answers(found, self.mixed)
         for place in (at for at, name in enumerate(found.schema.names) if name in _COSTS):
             found = found.set_column(place, found.schema.field(place), pc.multiply(found.column(place), 0))
         return found
@@ -85,6 +96,16 @@ def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:
     return rows.filter(pc.is_in(rows[column], value_set=ids))
 
 
+def _without_answers(rows: pa.Table, chunks: pa.Array) -> pa.Table:
+    """Return rows of EXTRACTIONS, those of some chunks as if nothing had been found in them."""
+    are = pc.is_in(rows["chunk_id"], value_set=chunks)
+    for name, nothing in (("responses", []), ("rounds", 0)):
+        field = rows.schema.field(name)
+        kept = pc.if_else(are, pa.scalar(nothing, field.type), rows[name])
+        rows = rows.set_column(rows.schema.get_field_index(name), field, kept)
+    return rows
+
+
 def fill(settings: Settings, above: Home, sources: Versions) -> None:
     """Give the scope of some settings the rows of each source that it shows; what it was given before stays.
 
@@ -101,9 +122,10 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
 def to_fill(settings: Settings, above: Home, sources: Versions) -> dict[str, str]:
     """Return the sources that a scope may show, each with a hash of what it is given; takes and raises as `fill`."""
     rule = settings.scopes[settings.scope]
+    made_by = digest(read_sql(__package__, "sql/allowed"), GRAPHRAG)
     values = {name: sorted(values) for name, values in rule.items()}
     return {
-        source: digest(read_sql(__package__, "sql/allowed"), versions, values, *_todays(above, source, versions, rule))
+        source: digest(made_by, versions, values, *_todays(above, source, versions, rule))
         for source, versions in sources.items()
         if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }
@@ -155,16 +177,21 @@ class _Filling:
         shown = allowed(documents, rule, *also)
         with ingesting(home, source, STEP_SECONDS):
             home.accepted(source).unlink(missing_ok=True)
-            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))
+            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown), mixed=self._mixed(versions))
             for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
                 self._copy(table, versions[table], shown)
             stored = {table: self.tables.require(table, source).version for table in versions}
             if len(shown.documents):
                 atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
 
+    def _mixed(self, versions: Mapping[str, str]) -> pa.Array:
+        """Return the chunks with answers of GraphRAG: all, as leaving out some would tell which hidden texts share."""
+        rows = self.above.read("extractions", self.source, versions["extractions"], ["chunk_id", "recipe"])
+        return rows.filter(pc.equal(rows["recipe"], GRAPHRAG))["chunk_id"].combine_chunks()
+
     def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
         """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
-        chunks, stored = [pa.array([], pa.string())], []
+        chunks, stored = [_NONE], []
         for shard in shards(self.above.home.files.count_rows(self.above.open(table, self.source, version))):
             rows = shown.rows(table, self.above.read_shard(table, self.source, version, shard))
             stored.append(self.tables.store(table, self.source, rows))

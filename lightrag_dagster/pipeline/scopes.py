@@ -14,6 +14,7 @@ from pydantic import Field
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
@@ -23,7 +24,7 @@ from lightrag_dagster.pipeline.passes import names_no_source
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
-from lightrag_dagster.pipeline.scope_tables import UNLABELLED, Versions, fill, made_from, to_fill
+from lightrag_dagster.pipeline.scope_tables import GRAPHRAG, UNLABELLED, Versions, fill, made_from, to_fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RetentionSettings, Settings
@@ -138,23 +139,31 @@ def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
 
 
 def scope_warnings(situation: Situation) -> Iterator[str]:
-    """Yield a line for each scope that names sources which are not there; within a scope nothing is said of others."""
+    """Yield a line for each scope that names sources which are not there, and for what each does not show or lacks.
+
+    Within a scope nothing is said of others.
+    """
     there = {composed(name) for name in (*situation.sources, *situation.absent)}
     for name, rule in () if situation.home.scope else situation.settings.scopes.items():
         if gone := sorted(set(map(composed, rule.get("sources", ()))) - there):
             yield names_no_source(f"scope {name}", gone, situation)
-
-
-def unlabelled(situation: Situation) -> dict[str, int]:
-    """Return the scopes that ask for `access`, and the number of documents with text that have no value of it."""
-    found = dict[str, int]()
-    for name, rule in situation.settings.scopes.items():
-        tables = SourceTables(Home.of(situation.settings.within(name)))
         with suppress(StoreError):  # of which `pending_scopes` tells
-            versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
-            if count := sum(one.new_sums.get(UNLABELLED, 0) for one in versions if one):
-                found[name] = count
-    return found
+            yield from _lacking(situation, name, asks="access" in rule)
+
+
+def _lacking(situation: Situation, name: str, *, asks: bool) -> Iterator[str]:
+    """Yield a line for documents without `access`, if a scope asks for it, and for each source with mixed answers."""
+    tables = SourceTables(Home.of(situation.settings.within(name)))
+    versions = [tables.current_versions(source) for source in _sources(situation)]
+    if asks and (rows := sum(one["raw_documents"].new_sums.get(UNLABELLED, 0) for one in versions if one)):
+        hidden = f"{counted(rows, 'document', 'documents')} without a value of `access`"
+        yield f"scope {name} does not show {hidden}; give them one by named_sources.NAME.access"
+    for one in (of["extractions"] for of in versions if "extractions" in of):
+        if rows := one.count("recipe", GRAPHRAG):
+            hidden = f"the names that GraphRAG found in {counted(rows, 'chunk', 'chunks')} of {one.source}"
+            why = "since it described them by other texts too"
+            again = f"`lightrag-dagster backfill --source {one.source}` asks about these chunks again"
+            yield f"scope {name} does not show {hidden}, {why}; {again}"
 
 
 def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
