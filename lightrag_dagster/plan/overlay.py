@@ -65,6 +65,13 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         yield replace(recipes, settings=settings)
 
 
+def copy_scope(settings: Settings, trial: Settings) -> None:
+    """Give a scope in an overlay what that of the home has, so that it keeps the same summaries; raises StoreError."""
+    copy = Home.of(trial)
+    copy.root.mkdir(parents=True, exist_ok=True)
+    _copy(Home.of(settings), copy)
+
+
 def _copy(home: Home, copy: Home, *more: Path) -> None:
     """Give a new home the records, tables and generations of another; raises StoreError as `overlay`."""
     _fetch(home)
