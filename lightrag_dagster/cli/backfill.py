@@ -48,9 +48,8 @@ def run_backfill(
     chosen, absent = situation.chosen(names) if names else ([], [])
     names = [*(one.name for one in chosen), *absent]
     states, parts = pending(situation), outdated(situation).made_again
-    parts += [
-        f"summaries of scope {name}" for name in pending_scopes(situation, backfill=True) if name not in states.scopes
-    ]
+    below = pending_scopes(situation, backfill=True).keys() - states.scopes.keys()
+    parts += [f"summaries of scope {name}" for name in sorted(below)]
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not parts:
         return max(_tell_nothing_outdated(told, states), _not_started(settings, None, as_json))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.identity import digest, extraction_key
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
@@ -37,7 +37,7 @@ Versions = Mapping[str, Mapping[str, str]]
 
 _MADE_FROM = "published"
 _OF_DOCUMENTS = ("paths", "tags", "access")
-_OF_ANSWERS = ("entity_mentions", "relation_mentions", "parsed")
+_OF_ANSWERS = ("extractions", "entity_mentions", "relation_mentions", "parsed")
 
 _COSTS = {"input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"}
 """Columns that a scope has as zeros."""
@@ -49,8 +49,8 @@ class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
     `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
-    of documents with text that have no value of `access`, where that is asked for. `mixed` are chunks of the source
-    whose answers are of other texts too: these are left out, and the row of the chunk stays, so that it counts.
+    of documents with text that have no value of `access`, where that is asked for. `mixed` are the keys of
+    answers that are of other texts too: these are left out, but for the row of the chunk, by which it counts.
     """
 
     documents: pa.Array
@@ -63,16 +63,18 @@ class Shown(NamedTuple):
         """Return the rows of a table that are allowed; which documents are duplicates is judged among these alone."""
         if table == "raw_documents":
             found = mark_duplicates(without_marks(_among(rows, "doc_id", self.documents)), self.originals)
-            place = found.schema.get_field_index("access")  # which names other readers
-            return found.set_column(place, found.schema.field(place), pa.nulls(len(found), found.schema.types[place]))
+            return _with(found, "access", pa.nulls(len(found), found["access"].type))  # which names other readers
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
         found = _among(rows, *key)
         if table in _OF_ANSWERS:
-            found = found.filter(pc.invert(pc.is_in(found["chunk_id"], value_set=self.mixed)))
-        elif table == "extractions":
-            found = _without_answers(found, self.mixed)
-        for place in (at for at, name in enumerate(found.schema.names) if name in _COSTS):
-            found = found.set_column(place, found.schema.field(place), pc.multiply(found.column(place), 0))
+            is_mixed = pc.is_in(found["extraction_key"], value_set=self.mixed)
+            if table != "extractions":
+                return found.filter(pc.invert(is_mixed))
+            for name, nothing in (("responses", []), ("rounds", 0)):
+                column = found[name]
+                found = _with(found, name, pc.if_else(is_mixed, pa.scalar(nothing, column.type), column))
+        for name in _COSTS.intersection(found.schema.names):
+            found = _with(found, name, pc.multiply(found[name], 0))
         return found
 
 
@@ -96,14 +98,9 @@ def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:
     return rows.filter(pc.is_in(rows[column], value_set=ids))
 
 
-def _without_answers(rows: pa.Table, chunks: pa.Array) -> pa.Table:
-    """Return rows of EXTRACTIONS, those of some chunks as if nothing had been found in them."""
-    are = pc.is_in(rows["chunk_id"], value_set=chunks)
-    for name, nothing in (("responses", []), ("rounds", 0)):
-        field = rows.schema.field(name)
-        kept = pc.if_else(are, pa.scalar(nothing, field.type), rows[name])
-        rows = rows.set_column(rows.schema.get_field_index(name), field, kept)
-    return rows
+def _with(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    place = rows.schema.get_field_index(name)
+    return rows.set_column(place, rows.schema.field(place), values)
 
 
 def fill(settings: Settings, above: Home, sources: Versions) -> None:
@@ -177,17 +174,14 @@ class _Filling:
         shown = allowed(documents, rule, *also)
         with ingesting(home, source, STEP_SECONDS):
             home.accepted(source).unlink(missing_ok=True)
-            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown), mixed=self._mixed(versions))
+            chunks = self._copy("chunks", versions["chunks"], shown)
+            mixed = pa.array([extraction_key(one, GRAPHRAG) for one in chunks.to_pylist()], pa.string())
+            shown = shown._replace(chunks=chunks, mixed=mixed)
             for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
                 self._copy(table, versions[table], shown)
             stored = {table: self.tables.require(table, source).version for table in versions}
             if len(shown.documents):
                 atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
-
-    def _mixed(self, versions: Mapping[str, str]) -> pa.Array:
-        """Return the chunks with answers of GraphRAG: all, as leaving out some would tell which hidden texts share."""
-        rows = self.above.read("extractions", self.source, versions["extractions"], ["chunk_id", "recipe"])
-        return rows.filter(pc.equal(rows["recipe"], GRAPHRAG))["chunk_id"].combine_chunks()
 
     def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
         """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of, summaries_again
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
-from lightrag_dagster.plan.overlay import copy_scope
+from lightrag_dagster.plan.overlay import copy_home
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
@@ -128,7 +128,7 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
     """
     settings, above = trial.settings.within(name), Situation.looking(trial.settings)
     below = Situation.looking(now.settings.within(name))
-    copy_scope(below.settings, settings)
+    copy_home(below.home, Home.of(settings))  # whose summaries stay
     with building(Home.of(settings)):
         fill(settings, above.home, next_inputs(above, backfill=backfill).sources)
         again = backfill or summaries_again(above, Situation.looking(settings))

@@ -66,7 +66,7 @@ def test_a_scope_tells_its_own_losses_and_no_mistake_in_what_it_hides(
     assert "warning: the graph of gen-" in output
     _, as_json, _ = command(capfd, monkeypatch, "--scope", "press", "status", "--json")
     found = json.loads(as_json)
-    assert [(one["of"], one["total"]) for one in found["losses"]][0] == ("documents", 2)
+    assert next((one["of"], one["total"]) for one in found["losses"]) == ("documents", 2)
     assert any(one.startswith("the graph of gen-") for one in found["warnings"])
     _, calm, _ = command(capfd, monkeypatch, "--scope", "calm", "status")
     _, checked, _ = command(capfd, monkeypatch, "--scope", "press", "status", "--check")
