@@ -49,8 +49,8 @@ class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
     `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
-    of documents with text that have no value of `access`, where that is asked for. `mixed` are the keys of
-    answers that are of other texts too: these are left out, but for the row of the chunk, by which it counts.
+    of documents with text that have no value of `access`, where that is asked for. `mixed` are the keys of answers that
+    are of other texts too: these are left out, and the row of the chunk stays, so that it counts as read.
     """
 
     documents: pa.Array
