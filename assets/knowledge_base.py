@@ -5,9 +5,10 @@ from collections.abc import Callable
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, materialised, stopwatch, warned
+from lightrag_dagster.assets.metadata import REASON, BuildConfig, Metadata, account_of, materialised, stopwatch, warned
 from lightrag_dagster.assets.namespace import DATA_VERSION, Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.scopes import EMPTY, ScopeState, empty_scopes, pending_scopes, published_scopes
@@ -18,6 +19,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published
 
 
@@ -28,21 +30,24 @@ from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, requ
     kinds={"parquet", "duckdb"},
     description="The manifest that names one version of every table and store; readers see it whole or not at all.",
 )
-def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def knowledge_base(
+    context: dg.AssetExecutionContext, config: BuildConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant; the data version is what readers open."""
     home, looks = lightrag.home, Looks(lightrag.home.ledger)
     with stopwatch() as watch, looks.noting(KNOWLEDGE_BASE):
         manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
-        scopes = published_scopes(Situation.looking(lightrag.settings), account_of(context, lightrag.settings))
+        now, account = Situation.looking(lightrag.settings), account_of(context, lightrag.settings)
+        scopes = published_scopes(now, account, backfill=config.backfill)
     if collected is not None:
         context.log.info(str(collected))
     metadata = {
         "snapshot_id": manifest.snapshot_id,
         "sequence": manifest.sequence,
         "left_out": dict(manifest.inputs.left_out),
-        "run_cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
+        "run_cost_usd": Ledger(home.ledger).spent(account.run),
         "seconds": watch.seconds,
         **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
         **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
@@ -101,9 +106,11 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
         below = Situation.looking(lightrag.settings.within(name))
         snapshot = below.published
         problems = check_published(below.home) if snapshot else []
+        failed = failed_summaries(Generation(below.home, snapshot.snapshot_id)) if snapshot else []
         return dg.AssetCheckResult(
-            passed=not problems,
-            description=escaped("; ".join(problems)) or None,
+            passed=not (problems or failed),
+            severity=dg.AssetCheckSeverity.WARN if failed and not problems else dg.AssetCheckSeverity.ERROR,
+            description=escaped("; ".join([*problems, *failed])) or None,
             metadata={"snapshot_id": snapshot.snapshot_id, **snapshot.rows} if snapshot else {},
         )
 

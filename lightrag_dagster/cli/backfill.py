@@ -20,6 +20,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import outdated
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
@@ -47,6 +48,8 @@ def run_backfill(
     chosen, absent = situation.chosen(names) if names else ([], [])
     names = [*(one.name for one in chosen), *absent]
     states, parts = pending(situation), outdated(situation).made_again
+    below = pending_scopes(situation, backfill=True).keys() - states.scopes.keys()
+    parts += [f"summaries of scope {name}" for name in sorted(below)]
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not parts:
         return max(_tell_nothing_outdated(told, states), _not_started(settings, None, as_json))

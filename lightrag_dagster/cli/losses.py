@@ -20,17 +20,19 @@ def print_losses(
     warnings: Iterable[str],
     snapshot: str | None,
     unpublished: Collection[str],
+    scope: str = "",
 ) -> None:
     """Print a line for each kind of loss, with the command that lists the rows, and one for each warning.
 
     The command reads a `snapshot`, by default the published one, or the newest tables if those of a source are
-    `unpublished`.
+    `unpublished`; within a `scope`, what that shows.
     """
+    within = f"--scope {scope} " if scope else ""
     for loss in losses:
         published = f" --snapshot {snapshot}" if snapshot else ""
         options = published if set(loss.sources).isdisjoint(unpublished) else " --unpublished"
         console.print(f"{loss}", style="yellow", end="")
-        console.print(f': lightrag-dagster sql{options} "{loss.query}"')
+        console.print(f': lightrag-dagster {within}sql{options} "{loss.query}"')
     print_warnings(console, warnings)
 
 

@@ -55,7 +55,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
         print_json(_facts(home, states, settings) | {"error": str(unlisted) if unlisted else None})
     elif asks_only or unlisted:
         _print_published(console, home, states)
-        print_losses(console, _losses(home, states), [], states.unreleased, ())
+        print_losses(console, _losses(home, states), states.warnings, states.unreleased, (), home.scope)
         if not (settings.scope or unlisted):
             console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
@@ -88,7 +88,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
 
 def _losses(home: Home, states: Pending) -> list[Loss]:
     """Return the losses of all sources; where none could be listed, those of the sources that are published."""
-    if states.sources or home.scope or states.manifest is None:
+    if states.sources or states.manifest is None:
         return states.losses
     names, tables = states.manifest.inputs.sources, SourceTables(home)
     return added_up(loss for name in names for loss in lost_of_source(name, tables.current_versions(name)))

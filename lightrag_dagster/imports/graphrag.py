@@ -18,6 +18,7 @@ from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.imports.json_stores import JsonStores
 from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of
+from lightrag_dagster.pipeline.scope_tables import GRAPHRAG
 from lightrag_dagster.stages.facts.dates import read_when
 from lightrag_dagster.stages.facts.standing import PassageText
 from lightrag_dagster.storage.duckdb import spilling, view_files
@@ -25,7 +26,6 @@ from lightrag_dagster.storage.duckdb import spilling, view_files
 if TYPE_CHECKING:
     import duckdb
 
-_RECIPE = "graphrag"
 _CLAIMS = "covariates"
 _COLUMNS = {
     "documents": "id title text",
@@ -76,7 +76,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
                 yield StoredDocument(*row)
 
     claims = dict.fromkeys(answers, (_NOTHING,)) | claims
-    return StoredBase(_RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
+    return StoredBase(GRAPHRAG, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
 
 
 @contextmanager

@@ -281,9 +281,10 @@ class _PendingWork:
     def _publish(self, *, backfill: bool) -> None:
         now = self._now()
         is_new = next_publication(now, backfill=backfill) is not None
-        if is_new or pending_scopes(now):
+        if is_new or pending_scopes(now, backfill=backfill):
             before, scopes = _collected(self._home), _scopes(now.settings)
-            self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
+            asked = {"config": {"backfill": backfill}}
+            self._jobs.execute("publish", config={"merge": asked, "knowledge_base": asked})
             self._outcome.published = self._now().newest if is_new else self._outcome.published
             lines = [
                 f"Scope {name} is published: {counted(one.rows['raw_documents'], 'document', 'documents')}."

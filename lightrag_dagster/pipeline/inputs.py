@@ -110,6 +110,13 @@ def summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
     return outdated_summaries(generation, recipes) + generation.record().failed_summaries > 0
 
 
+def failed_summaries(generation: Generation) -> list[str]:
+    """Return a line on the summaries of a generation that failed, if there are some; raises StoreError."""
+    failed = generation.record().failed_summaries
+    what = "failed, so that the descriptions of these entities and relations are joined"
+    return [f"{failed:,} summaries {what}; {BACKFILL} asks for them again"] if failed else []
+
+
 def _check_embedder(embedder: EmbedderRecord, recipes: Recipes) -> None:
     try:
         now = embedder_identity(settings_of(embedder, recipes.settings.embedding))

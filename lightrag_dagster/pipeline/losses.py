@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lightrag_dagster.core.text.counted import counted, some_of
 from lightrag_dagster.pipeline.absent import removed_sources
+from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.readers import UNSUPPORTED
@@ -143,13 +144,8 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
 
     No source among `sources`, which are there now, counts as gone: it may have come back.
     """
-    record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
-    warnings = []
-    if failed := record.failed_summaries:
-        warnings.append(
-            f"{failed:,} summaries failed, so that the descriptions of these entities and relations are joined; "
-            "`lightrag-dagster backfill --knowledge-base` asks for them again"
-        )
+    home, rows = Home.of(recipes.settings), manifest.rows
+    warnings = failed_summaries(Generation(home, manifest.snapshot_id))
     if rows["chunks"] and not rows["entities"]:
         by_rules = _by_rules(recipes)
         warnings.append(
@@ -162,7 +158,6 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
             named = ", ".join(f"“{words}”" for words in list(refused.values())[:_NAMED])
             texts = counted(len(refused), "text has", "texts have")
             warnings.append(f"{texts} no vector in {table}, since the embedder refuses them; words find them: {named}")
-    home = Home.of(recipes.settings)
     left = removed_sources(home, previous_snapshot(home, manifest.snapshot_id), manifest.inputs)
     return warnings + [
         f"{source} is no longer a source: its {counted(count, 'document is', 'documents are')} no longer in the "

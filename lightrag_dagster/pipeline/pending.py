@@ -28,7 +28,7 @@ from lightrag_dagster.pipeline.losses import (
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, scope_warnings, unlabelled
+from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, scope_warnings
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
@@ -197,11 +197,6 @@ def pending(situation: Situation) -> Pending:
     warnings += [
         f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
         for name, rows in removed_sources(home, situation.newest, publish).items()
-    ]
-    warnings += [
-        f"scope {name} does not show {counted(rows, 'document', 'documents')} without a value of `access`; "
-        "give them one by named_sources.NAME.access"
-        for name, rows in unlabelled(situation).items()
     ]
     due = pending_scopes(situation)
     warnings += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, due)]

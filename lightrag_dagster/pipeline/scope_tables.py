@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.identity import digest, extraction_key
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
@@ -29,39 +29,52 @@ from lightrag_dagster.storage.versions import Accepted
 UNLABELLED = "without_access"
 """The sum of a table of documents that counts those without a value of `access`, where the rule asks for it."""
 
+GRAPHRAG = "graphrag"
+"""The recipe of answers that GraphRAG gave: each has descriptions, types and weights made of other texts too."""
+
 Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
 
 _MADE_FROM = "published"
 _OF_DOCUMENTS = ("paths", "tags", "access")
-
+_OF_ANSWERS = ("extractions", "entity_mentions", "relation_mentions", "parsed")
 
 _COSTS = {"input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"}
 """Columns that a scope has as zeros."""
+
+_NONE = pa.array([], pa.string())
 
 
 class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
     `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
-    of documents with text that have no value of `access`, where that is asked for.
+    of documents with text that have no value of `access`, where that is asked for. `mixed` are the keys of answers that
+    are of other texts too: these are left out, and the row of the chunk stays, so that it counts as read.
     """
 
     documents: pa.Array
     originals: pa.Table
     unlabelled: int
-    chunks: pa.Array = pa.array([], pa.string())
+    chunks: pa.Array = _NONE
+    mixed: pa.Array = _NONE
 
     def rows(self, table: str, rows: pa.Table) -> pa.Table:
         """Return the rows of a table that are allowed; which documents are duplicates is judged among these alone."""
         if table == "raw_documents":
             found = mark_duplicates(without_marks(_among(rows, "doc_id", self.documents)), self.originals)
-            place = found.schema.get_field_index("access")  # which names other readers
-            return found.set_column(place, found.schema.field(place), pa.nulls(len(found), found.schema.types[place]))
+            return _with(found, "access", pa.nulls(len(found), found["access"].type))  # which names other readers
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
         found = _among(rows, *key)
-        for place in (at for at, name in enumerate(found.schema.names) if name in _COSTS):
-            found = found.set_column(place, found.schema.field(place), pc.multiply(found.column(place), 0))
+        if table in _OF_ANSWERS:
+            is_mixed = pc.is_in(found["extraction_key"], value_set=self.mixed)
+            if table != "extractions":
+                return found.filter(pc.invert(is_mixed))
+            for name, nothing in (("responses", []), ("rounds", 0)):
+                column = found[name]
+                found = _with(found, name, pc.if_else(is_mixed, pa.scalar(nothing, column.type), column))
+        for name in _COSTS.intersection(found.schema.names):
+            found = _with(found, name, pc.multiply(found[name], 0))
         return found
 
 
@@ -85,6 +98,11 @@ def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:
     return rows.filter(pc.is_in(rows[column], value_set=ids))
 
 
+def _with(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    place = rows.schema.get_field_index(name)
+    return rows.set_column(place, rows.schema.field(place), values)
+
+
 def fill(settings: Settings, above: Home, sources: Versions) -> None:
     """Give the scope of some settings the rows of each source that it shows; what it was given before stays.
 
@@ -101,9 +119,10 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
 def to_fill(settings: Settings, above: Home, sources: Versions) -> dict[str, str]:
     """Return the sources that a scope may show, each with a hash of what it is given; takes and raises as `fill`."""
     rule = settings.scopes[settings.scope]
+    made_by = digest(read_sql(__package__, "sql/allowed"), GRAPHRAG)
     values = {name: sorted(values) for name, values in rule.items()}
     return {
-        source: digest(read_sql(__package__, "sql/allowed"), versions, values, *_todays(above, source, versions, rule))
+        source: digest(made_by, versions, values, *_todays(above, source, versions, rule))
         for source, versions in sources.items()
         if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }
@@ -155,7 +174,9 @@ class _Filling:
         shown = allowed(documents, rule, *also)
         with ingesting(home, source, STEP_SECONDS):
             home.accepted(source).unlink(missing_ok=True)
-            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))
+            chunks = self._copy("chunks", versions["chunks"], shown)
+            mixed = pa.array([extraction_key(one, GRAPHRAG) for one in chunks.to_pylist()], pa.string())
+            shown = shown._replace(chunks=chunks, mixed=mixed)
             for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
                 self._copy(table, versions[table], shown)
             stored = {table: self.tables.require(table, source).version for table in versions}
@@ -164,7 +185,7 @@ class _Filling:
 
     def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
         """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
-        chunks, stored = [pa.array([], pa.string())], []
+        chunks, stored = [_NONE], []
         for shard in shards(self.above.home.files.count_rows(self.above.open(table, self.source, version))):
             rows = shown.rows(table, self.above.read_shard(table, self.source, version, shard))
             stored.append(self.tables.store(table, self.source, rows))

@@ -14,16 +14,17 @@ from pydantic import Field
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
-from lightrag_dagster.pipeline.inputs import next_publication, outdated
+from lightrag_dagster.pipeline.inputs import failed_summaries, next_publication, outdated
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.passes import names_no_source
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
-from lightrag_dagster.pipeline.scope_tables import UNLABELLED, Versions, fill, made_from, to_fill
+from lightrag_dagster.pipeline.scope_tables import GRAPHRAG, UNLABELLED, Versions, fill, made_from, to_fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RetentionSettings, Settings
@@ -37,6 +38,7 @@ from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import gc
+from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
@@ -64,8 +66,10 @@ class ScopeState:
     problem: str | None = None
 
 
-def published_scopes(situation: Situation, account: Account | None) -> list[ScopeState]:
+def published_scopes(situation: Situation, account: Account | None, *, backfill: bool = False) -> list[ScopeState]:
     """Publish each scope of the settings from the published snapshot, and remove others; one that fails stays alone.
+
+    A `backfill` asks again for summaries that failed, and for those of another recipe.
 
     Raises BuilderLockedError and StoreError of the home itself.
     """
@@ -73,7 +77,7 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
     with building(home, STEP_SECONDS):
         _write_homes(home, _homes(home) | settings.scopes.keys())
         tidy_scopes(settings)
-    return [_published(situation, name, account) for name in sorted(settings.scopes)]
+    return [_published(situation, name, account, backfill=backfill) for name in sorted(settings.scopes)]
 
 
 def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
@@ -116,14 +120,14 @@ def still_read(settings: Settings, name: str) -> bool:
     return gc.BEING_READ in gc.kept_snapshots(Home.of(settings.within(name)), _ALONE).values()
 
 
-def pending_scopes(situation: Situation) -> dict[str, str]:
-    """Return the scopes that the next run publishes or removes, and why they are not yet what the settings say.
+def pending_scopes(situation: Situation, *, backfill: bool = False) -> dict[str, str]:
+    """Return the scopes that the next run, or a backfill, publishes or removes, and why they are not what they should.
 
     A fault of one is the reason of that alone. Raises StoreError of the home itself.
     """
     if situation.published is None:
         return {}
-    due = {name: why for name in situation.settings.scopes if (why := _why_due(situation, name))}
+    due = {name: why for name in situation.settings.scopes if (why := _why_due(situation, name, backfill))}
     due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _LACKED)
     looks = Looks(situation.home.ledger).read() if due else {}
     return {name: looks.get(of_scope(name), NEVER).error or due[name] for name in sorted(due)}
@@ -138,23 +142,33 @@ def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
 
 
 def scope_warnings(situation: Situation) -> Iterator[str]:
-    """Yield a line for each scope that names sources which are not there; within a scope nothing is said of others."""
+    """Yield a line for each scope that names sources which are not there, and for what each does not show or lacks.
+
+    Within a scope nothing is said of others.
+    """
     there = {composed(name) for name in (*situation.sources, *situation.absent)}
     for name, rule in () if situation.home.scope else situation.settings.scopes.items():
         if gone := sorted(set(map(composed, rule.get("sources", ()))) - there):
             yield names_no_source(f"scope {name}", gone, situation)
-
-
-def unlabelled(situation: Situation) -> dict[str, int]:
-    """Return the scopes that ask for `access`, and the number of documents with text that have no value of it."""
-    found = dict[str, int]()
-    for name, rule in situation.settings.scopes.items():
-        tables = SourceTables(Home.of(situation.settings.within(name)))
         with suppress(StoreError):  # of which `pending_scopes` tells
-            versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
-            if count := sum(one.new_sums.get(UNLABELLED, 0) for one in versions if one):
-                found[name] = count
-    return found
+            yield from _lacking(situation, name, asks="access" in rule)
+
+
+def _lacking(situation: Situation, name: str, *, asks: bool) -> Iterator[str]:
+    """Yield a line for documents without `access`, if a scope asks for it, mixed answers, and summaries that failed."""
+    tables, newest = SourceTables(Home.of(situation.settings.within(name))), published_of(situation.settings, name)
+    for line in failed_summaries(Generation(tables.home, newest.snapshot_id)) if newest else ():
+        yield f"scope {name}: {line}"
+    versions = [tables.current_versions(source) for source in _sources(situation)]
+    if asks and (rows := sum(one["raw_documents"].new_sums.get(UNLABELLED, 0) for one in versions if one)):
+        hidden = f"{counted(rows, 'document', 'documents')} without a value of `access`"
+        yield f"scope {name} does not show {hidden}; give them one by named_sources.NAME.access"
+    for one in (of["extractions"] for of in versions if "extractions" in of):
+        if rows := one.count("recipe", GRAPHRAG):
+            hidden = f"the names that GraphRAG found in {counted(rows, 'chunk', 'chunks')} of {one.source}"
+            why = "since it described them by other texts too"
+            again = f"`lightrag-dagster backfill --source {one.source}` asks about these chunks again"
+            yield f"scope {name} does not show {hidden}, {why}; {again}"
 
 
 def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
@@ -217,19 +231,19 @@ def scopes_below(situation: Situation) -> list[Situation]:
     return [Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes)]
 
 
-def _published(situation: Situation, name: str, account: Account | None) -> ScopeState:
+def _published(situation: Situation, name: str, account: Account | None, *, backfill: bool) -> ScopeState:
     looks = Looks(situation.home.ledger)
     try:
         with looks.noting(of_scope(name)):
-            found = publish_scope(situation, name, account)
+            found = publish_scope(situation, name, account, backfill=backfill)
         looks.good([of_scope(name)])
     except LightRAGError as error:
         return ScopeState(name, problem=str(error))
     return found
 
 
-def publish_scope(situation: Situation, name: str, account: Account | None) -> ScopeState:
-    """Publish a scope from the published snapshot, if anything of it changed.
+def publish_scope(situation: Situation, name: str, account: Account | None, *, backfill: bool) -> ScopeState:
+    """Publish a scope from the published snapshot, if anything of it changed, or a backfill changes something.
 
     Raises:
         LightRAGError: as `merge_sources`, `embed`, `build_graph` and `publish_newest`.
@@ -242,7 +256,7 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
         locks.enter_context(building(home, STEP_SECONDS))
         fill(settings, situation.home, _sources(situation))
         below = Situation.looking(settings)
-        again = _summaries_again(situation, below)
+        again = backfill or summaries_again(situation, below)
         snapshot, cost = below.newest, 0.0
         if next_publication(below, backfill=again) is not None:
             # The gates are those of the home.
@@ -276,15 +290,15 @@ def publish_merged(
     return manifest, used
 
 
-def _why_due(situation: Situation, name: str) -> str | None:
+def _why_due(situation: Situation, name: str, backfill: bool) -> str | None:
     """Return why a scope is not what the settings say; None if it is."""
     try:
-        return _NEXT if _is_due(situation, name) else None
+        return _NEXT if _is_due(situation, name, backfill) else None
     except LightRAGError as error:
         return str(error)
 
 
-def _is_due(situation: Situation, name: str) -> bool:
+def _is_due(situation: Situation, name: str, backfill: bool) -> bool:
     settings = situation.settings.within(name)
     home, sources = Home.of(settings), to_fill(settings, situation.home, _sources(situation))
     home.files.refresh()
@@ -293,11 +307,12 @@ def _is_due(situation: Situation, name: str) -> bool:
     if any(made_from(home, source) != given for source, given in sources.items()):
         return True
     below = Situation.looking(settings)
-    unmerged = next_publication(below, backfill=_summaries_again(situation, below)) is not None
+    again = backfill or summaries_again(situation, below)
+    unmerged = next_publication(below, backfill=again) is not None
     return unmerged or (settings.builds_graph and without_graph(home) is not None)
 
 
-def _summaries_again(situation: Situation, below: Situation) -> bool:
+def summaries_again(situation: Situation, below: Situation) -> bool:
     """Say whether a scope has outdated summaries and the home has none any more."""
     return outdated(below).summaries > 0 and not outdated(situation).summaries
 

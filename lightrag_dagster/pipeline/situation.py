@@ -67,7 +67,7 @@ class Situation:
         mistakes = [found.recipes.mistake] if found.recipes.mistake else []
         if leniently and isinstance(found._decided, DecisionError):
             found, mistakes = replace(found, _decided=InForce()), [*mistakes, str(found._decided)]
-        return replace(found, mistakes=mistakes)
+        return replace(found, mistakes=() if home.scope else mistakes)  # which may name what a scope hides
 
     @classmethod
     def building(cls, recipes: Recipes, lock: Lock) -> Self:

@@ -38,7 +38,7 @@ def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
         return
     with temporary_folder("lightrag-taken-over-") as folder:
         copy = Home(folder)
-        _copy(home, copy, home.pins)
+        copy_home(home, copy, home.pins)
         for path in home.root.glob("*.sqlite*"):
             (folder / path.name).symlink_to(path)
         yield settings.model_copy(update={"home": folder}), take_over(copy)
@@ -59,16 +59,17 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
     with temporary_folder("lightrag-plan-") as folder:
         copy = Home(folder)
         refresh(home)
-        _copy(home, copy)
+        copy_home(home, copy)
         copy_decisions(home, copy)
         settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
         yield replace(recipes, settings=settings)
 
 
-def _copy(home: Home, copy: Home, *more: Path) -> None:
+def copy_home(home: Home, copy: Home, *more: Path) -> None:
     """Give a new home the records, tables and generations of another; raises StoreError as `overlay`."""
     _fetch(home)
     try:
+        copy.root.mkdir(parents=True, exist_ok=True)
         for pointer in (home.format, home.published, home.newest, home.held, *more):
             if pointer.exists():
                 shutil.copy(pointer, copy.root)

@@ -150,7 +150,7 @@ def _again(later: Unanswered) -> Asked:
 def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
     """Merge in the overlay, and return the steps of the whole, and of each scope that needs something of its own."""
     found = steps.merge(now, trial, ratios, backfill=backfill)
-    names = now.settings.scopes if found else pending_scopes(now).keys() & now.settings.scopes.keys()
+    names = now.settings.scopes if found else pending_scopes(now, backfill=backfill).keys() & now.settings.scopes.keys()
     below = {name: steps.scope(now, trial, ratios, name, backfill=backfill) for name in sorted(names)}
     return found | {f"scope {name}": one for name, one in below.items() if one}
 

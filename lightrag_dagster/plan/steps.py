@@ -17,9 +17,10 @@ from lightrag_dagster.pipeline.inputs import next_inputs, next_publication
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
-from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of
+from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of, summaries_again
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
+from lightrag_dagster.plan.overlay import copy_home
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
@@ -126,10 +127,12 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
     Takes the same, and the name of the scope; raises as `merge`.
     """
     settings, above = trial.settings.within(name), Situation.looking(trial.settings)
+    below = Situation.looking(now.settings.within(name))
+    copy_home(below.home, Home.of(settings))  # whose summaries stay
     with building(Home.of(settings)):
         fill(settings, above.home, next_inputs(above, backfill=backfill).sources)
-        below = Situation.looking(now.settings.within(name))
-        found = merge(below, replace(trial, settings=settings), ratios, backfill=backfill)
+        again = backfill or summaries_again(above, Situation.looking(settings))
+        found = merge(below, replace(trial, settings=settings), ratios, backfill=again)
     return together(found.values()) if found else None
 
 

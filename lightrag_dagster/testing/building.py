@@ -115,5 +115,5 @@ def publish(
     """
     manifest, _ = publish_merged(recipes, account, backfill=backfill, database=database)
     if recipes.settings.scopes or Home.of(recipes.settings).scopes.exists():
-        published_scopes(Situation.looking(recipes.settings), account)
+        published_scopes(Situation.looking(recipes.settings), account, backfill=backfill)
     return manifest

@@ -121,13 +121,14 @@ def test_failed_summaries_are_made_again(
     limits = (("EXTRACTION__GLEANING", "0"), ("MERGING__SUMMARY_MIN_DESCRIPTIONS", "2"), ("LLM__MAX_RETRIES", "0"))
     for name, value in (("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-4o-mini"), *limits):
         monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"press": {"paths": ["flood.txt", "office.txt"]}}')
     warning = "`lightrag-dagster backfill --knowledge-base` asks for them again"
     build(load_settings(), graph=True)
     loopback.fault = lambda one: None
     assert warning in " ".join(command(capfd, monkeypatch, "status")[1].split())
     for words, expected in (
         (["plan", "--backfill"], "summaries │"),
-        (["backfill"], "These are outdated: failed summaries; add --all, --source or --knowledge-base."),
+        (["backfill"], "These are outdated: failed summaries, summaries of scope press; add --all, --source or --"),
         (["backfill", "--knowledge-base"], "Published gen-"),
         (["backfill"], "Everything was made with the current prompts, models and settings."),
     ):

@@ -45,6 +45,36 @@ def test_a_scope_that_shows_no_document_is_named(
 
 
 @pytest.mark.long
+def test_a_scope_tells_its_own_losses_and_no_mistake_in_what_it_hides(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"press": {"paths": ["open/*"]}, "calm": {"paths": ["river.md"]}}')
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.9")
+    monkeypatch.setenv("COLUMNS", "200")
+    (notes / "open").mkdir()
+    for name, content in (("hidden.txt", b"\xc3\x28"), ("open/broken.txt", b"\xc3\x28"), ("open/a.txt", b"no names")):
+        (notes / name).write_bytes(content)
+    build(load_settings(), graph=True)
+    (decisions := tmp_path / "decisions.yaml").write_text(
+        "- apart: [Marta Lindqvist, Jonas Feld]\n- merge: [Marta Lindqvist, Jonas Feld]\n"
+    )
+    monkeypatch.setenv("LIGHTRAG_CURATION", str(decisions))
+    assert "Marta Lindqvist" in command(capfd, monkeypatch, "status")[1]
+    code, output, _ = command(capfd, monkeypatch, "--scope", "press", "status")
+    said = 'documents: 1 failed of 2 (notes): lightrag-dagster --scope press sql "select source, path, status, error'
+    assert (code, said in output) == (0, True), output
+    assert "warning: the graph of gen-" in output
+    _, as_json, _ = command(capfd, monkeypatch, "--scope", "press", "status", "--json")
+    found = json.loads(as_json)
+    assert next((one["of"], one["total"]) for one in found["losses"]) == ("documents", 2)
+    assert any(one.startswith("the graph of gen-") for one in found["warnings"])
+    _, calm, _ = command(capfd, monkeypatch, "--scope", "calm", "status")
+    _, checked, _ = command(capfd, monkeypatch, "--scope", "press", "status", "--check")
+    assert "failed" not in calm
+    assert not [one for one in ("Marta", "hidden", "decisions.yaml") if one in output + as_json + calm + checked]
+
+
+@pytest.mark.long
 def test_it_counts_what_is_listed_and_what_was_lost(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
