@@ -10,7 +10,7 @@ import re
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
-_REASONING = re.compile(r"(?:^|[/.])(?:o\d|gpt-[5-9])")
+_REASONING = re.compile(r"(?:^|[/.]|^\w+:)(?:o\d|gpt-[5-9])")
 _SHAPES_NOTHING = re.compile("service_tier|prompt_cache_.*")
 
 
