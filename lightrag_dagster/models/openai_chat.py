@@ -246,7 +246,8 @@ def request_body(
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.json_answer:
         body["response_format"] = {"type": "json_object"}
-    return body | ({"prompt_cache_options": _BY_MARKS} if marked else {}) | settings.extra_body
+    body |= ({"prompt_cache_options": _BY_MARKS} if marked else {}) | settings.extra_body
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _content(message: Message, marked: bool) -> str | list[dict[str, Any]]:

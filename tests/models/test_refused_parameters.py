@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models import openai_chat
-from lightrag_dagster.models.identities import reasoning_effort
+from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.settings import LLMSettings
 from tests.loopback import Loopback, Received, Reply
@@ -76,3 +76,44 @@ def test_a_reasoning_model_is_known_behind_a_prefix(model: str) -> None:
 @pytest.mark.parametrize("model", ["ft:gpt-4o-mini-2024-07-18:acme::o4", "marco-o1:7b", "prod-gpt-6-luna"])
 def test_any_other_name_tells_nothing(model: str) -> None:
     assert reasoning_effort(LLMSettings(model=model)) is None
+
+
+# Each failed a chunk for good, as if its text was refused, and the corrected setting asked nothing.
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply.error(400, message="`temperature` is deprecated for this model"),
+        Reply.error(400, "invalid_request_error", "invalid temperature: only 1 is allowed for this model"),
+        Reply(400, {"error": {"message": "Invalid value", "code": "invalid_value", "param": "service_tier"}}),
+        Reply(422, {"detail": [{"loc": ["body", "top_p"], "msg": "Input should be less than 1"}]}),
+    ],
+)
+def test_a_refused_parameter_ends_the_run_and_names_its_settings(loopback: Loopback, reply: Reply) -> None:
+    loopback.script.append(reply)
+    with pytest.raises(ProviderAccessError, match=r"LIGHTRAG_LLM__TEMPERATURE and .*EXTRA_BODY.*temperature: null"):
+        ask()
+    ask(extra_body={"temperature": None, "top_p": 1})
+    assert {*loopback.requests[-1].body} == {"model", "messages", "max_tokens", "top_p"}
+
+
+def test_a_refused_text_and_a_full_tier_are_no_refused_parameter(loopback: Loopback) -> None:
+    for reply, kind in (
+        (Reply.error(400), PermanentProviderError),
+        (Reply.error(429, message="service_tier flex has no room now"), TransientProviderError),
+        (Reply.error(400, "content_filter", "The temperature of the text"), PermanentProviderError),
+    ):
+        loopback.script.append(reply)
+        with pytest.raises(kind):
+            ask()
+
+
+def test_a_temperature_that_is_not_sent_shapes_nothing() -> None:
+    def identity(model: str, temperature: float) -> str:
+        return openai_chat_identity(LLMSettings(model=model, temperature=temperature))
+
+    assert (
+        identity("gpt-6-luna", 0.7)
+        == identity("gpt-6-luna", 0)
+        == "openai/gpt-6-luna?temperature=0.0&max_output_tokens=8192"
+    )
+    assert identity("gpt-4o", 0.7) != identity("gpt-4o", 0)
