@@ -16,9 +16,7 @@ _BATCH_SHARE = 0.5  # of the price in real time, where no other is known
 
 _MILLION = 1_000_000
 _VENDORS = {"bedrock": "aws", "vertex": "google"}
-_NOT_DEARER = {"default", "auto", "flex"}
-"""Service tiers that cost no more than the price of none."""
-
+_NOT_DEARER = {"default", "auto", "flex"}  # than the price without a tier
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -115,8 +113,6 @@ def _published(model: str, vendor: str, context: Mapping[str, str]) -> Price | N
     bases = (each.base if isinstance(each, TieredPrices) else each for each in tiers)
     uncached, cached, output, write = (None if one is None else float(one) for one in bases)
     price = Price(uncached or 0.0, (uncached if cached is None else cached) or 0.0, output or 0.0, cache_write=write)
-    if context.get("service_tier", "auto") in _NOT_DEARER and "processing" not in context:
-        return price
     if any(one.when == context for one in found.model.price_variants or ()):
         return price
-    return price.by_batch if "processing" in context else None
+    return price.by_batch if "processing" in context else None if {*context.values()} - _NOT_DEARER else price

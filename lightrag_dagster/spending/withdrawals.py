@@ -16,7 +16,11 @@ def withdrawal_warnings(settings: LLMSettings) -> list[str]:
     Those at addresses of others are left out, since others decide how long they serve a model.
     """
     models = {one.model for one in (settings, *map(settings.of, settings.roles)) if _asks_openai(one)}
-    days = {model: day for model in sorted(models) if (day := _days().get(family(_base(model))))}
+    days = {
+        model: day
+        for model in sorted(models)
+        if (day := _days().get(family(model.removeprefix("ft:").partition(":")[0])))
+    }
     return [f"OpenAI withdraws model {model} on {day}; docs/models.md names others" for model, day in days.items()]
 
 
@@ -24,11 +28,6 @@ def _asks_openai(settings: LLMSettings) -> bool:
     url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com"
     host = url.partition("://")[2].partition("/")[0]
     return settings.provider == "openai" and f".{host}".endswith(".openai.com")
-
-
-def _base(model: str) -> str:
-    """Return the name of the model that was tuned: `ft:NAME:COMPANY::ID` has it as its second part."""
-    return model.split(":")[1] if model.startswith("ft:") else model
 
 
 @cache

@@ -25,7 +25,7 @@ def ask(count: int = 1, *, streamed: bool = False, **settings: Any) -> None:
     """Ask one after another."""
 
     async def run() -> None:
-        chat = OpenAIChatModel(LLMSettings(**{"provider": "openai", "model": "luna", "max_retries": 0} | settings))
+        chat = OpenAIChatModel(LLMSettings(provider="openai", model="luna", max_retries=0, **settings))
         try:
             for at in range(count):
                 request = ChatRequest("extract", (Message("user", f"Text {at}"),))

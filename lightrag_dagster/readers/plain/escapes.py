@@ -15,7 +15,7 @@ _ESCAPE = re.compile(
     r"\\(?:\\|u((?i:d[89ab][0-9a-f]{2}))\\u((?i:d[c-f][0-9a-f]{2}))|u([0-9A-Fa-f]{4})"
     r"|x([0-9A-Fa-f]{2})|U000([01][0-9A-Fa-f]{4}))"  # of YAML alone
 )
-_BREAK = re.compile(r"(\\\\)|(?:\\[bfnrt])+")
+_BREAK = re.compile(r"(\\\\)|\\(/)|(?:\\(?:[bfnrt]|u000[9A-Da-d]|u202[89]))+")
 _JSON = re.compile(r'[{\[]\s*["{\[]')
 _JSON_OF_LINE = re.compile(rf"{_JSON.pattern}[^\n]*")
 _OF_STRUCTURE = '"\\'
@@ -48,7 +48,7 @@ def with_json(text: str) -> str:
 
 
 def _json(text: str) -> str:
-    return _BREAK.sub(lambda found: found[1] or " ", unescaped(text))
+    return _BREAK.sub(lambda found: found[1] or found[2] or " ", unescaped(text))
 
 
 def unescaped(text: str) -> str:

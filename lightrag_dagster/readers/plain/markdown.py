@@ -8,7 +8,7 @@ from lightrag_dagster.readers.inline import raised, struck, write_struck
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
 _ANY = re.compile(r"</|(?<![\s~^])([~^])[+\-−–\w]{1,6}\1(?!\1)")
-_EMPHASIS = "b|i|em|strong"
+_EMPHASIS = "b|i|em|strong|span|font"
 _CODE_OR_TAG = re.compile(
     r"(?=[ `~\\<:\]^])(?:"  # as trying all at each character takes twice as long
     r"^(?P<fence> {0,3}(?:```+(?=[^`\n]*$)|~~~+)).*?(?:^(?P=fence).*?$|\Z)"
@@ -27,16 +27,19 @@ def read(data: bytes) -> Content:
     """Read Markdown as it is, without its front matter, and with what is raised or lowered as text of its line."""
     decoded, note = decode(data)
     properties, text = split_front_matter(decoded)
-    return Content(_CODE_OR_TAG.sub(_plain, text) if _ANY.search(text) else text, properties, note=note)
+    return Content(in_line(text), properties, note=note)
+
+
+def in_line(text: str) -> str:
+    """Return Markdown with what is raised, lowered or marked by tags as text of its line."""
+    return _CODE_OR_TAG.sub(_plain, text) if _ANY.search(text) else text
 
 
 def _plain(found: re.Match[str]) -> str:
     """Return the text of a tag, or of Pandoc's marks; code and addresses stay, and emphasis that is in no word."""
     before, after = found.string[max(0, found.start() - 1) : found.start()], found.string[found.end() : found.end() + 1]
-    if found["lowered"] or found["raised"]:
-        return found["lowered"] or raised(before, found["raised"])
     if found["tag"] is None:
-        return found[0]
+        return raised(before, found["raised"]) if found["raised"] else found["lowered"] or found[0]
     tag, text = found["tag"].lower(), _TAG.sub("", found["text"])
     if tag == "sup":
         return raised(before, text)

@@ -37,8 +37,8 @@ def test_formats_with_escapes(suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "ndjson", "geojson"])
 def test_no_line_break_of_json_is_glued_to_a_word(suffix: str) -> None:
-    data = rb'{"text": "At noon.\n\nCorley Bridge\tclosed.\r\n", "path": "C:\\new\\table", "say": "\"no\""}'
-    told = r'{"text": "At noon. Corley Bridge closed. ", "path": "C:\\new\\table", "say": "\"no\""}'
+    data = rb'{"text": "At noon.\n\nCorley Bridge\tclosed.\r\n", "path": "C:\\new\\table", "at": "12\/03\u000a"}'
+    told = r'{"text": "At noon. Corley Bridge closed. ", "path": "C:\\new\\table", "at": "12/03 "}'
     assert extract_text(data, f"a.{suffix}").text == told
     assert extract_text(rb'a: "x\ny"', "a.yaml").text == r'a: "x\ny"'
 

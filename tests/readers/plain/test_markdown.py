@@ -16,7 +16,7 @@ from lightrag_dagster.readers.plain.markdown import read
             "H2O, CO2 and xmax of SO4²⁻ in 10^6 m², the 4th.",
         ),
         (
-            "m<sup><b>3</b></sup> <b>Ost</b>rel, <mark class='x'>Kess</mark>ing, Kess<em>ing</em>",
+            "m<sup><b>3</b></sup> <b>Ost</b>rel, <mark class='x'>Kess</mark>ing, Kess<span a='b'>ing</span>",
             "m³ Ostrel, Kessing, Kessing",
         ),
         ("<s>500</s> <del>a b</del><ins>c</ins> <strike> d </strike>.", "~~500~~ ~~a b~~c  ~~d~~ ."),
