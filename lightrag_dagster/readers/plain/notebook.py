@@ -49,9 +49,9 @@ def read(data: bytes) -> Content:
 
 def _source(cell: dict[str, Any]) -> str:
     source = _joined(cell.get("source") or cell.get("input")).strip()
-    if cell["cell_type"] == "heading":
-        return f"{'#' * cell['level']} {source}"
-    return fenced(source) if source and cell["cell_type"] == "code" else in_line(source)
+    if cell["cell_type"] == "code":
+        return source and fenced(source)
+    return f"{'#' * cell['level']} {in_line(source)}" if cell["cell_type"] == "heading" else in_line(source)
 
 
 def _said(output: dict[str, Any]) -> Iterator[str]:
