@@ -10,13 +10,14 @@ import re
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
-_REASONING = re.compile(r"(?:^|[/.])(?:o\d|gpt-[5-9])")
+_REASONING = re.compile(r"(?:^|[/.]|^\w+:)(?:o\d|gpt-[5-9])")
 _SHAPES_NOTHING = re.compile("service_tier|prompt_cache_.*")
 
 
 def openai_chat_identity(settings: LLMSettings) -> str:
     """Name the model and the parameters that shape its answers."""
-    name = f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
+    temperature = settings.temperature if reasoning_effort(settings) is None else 0.0  # by which it is not sent
+    name = f"openai/{settings.model}?temperature={temperature}&max_output_tokens={settings.max_output_tokens}"
     name += f"&reasoning_effort={settings.reasoning_effort}" if settings.reasoning_effort else ""
     shapes = {name: value for name, value in settings.extra_body.items() if not _SHAPES_NOTHING.fullmatch(name)}
     return f"{name}&extra_body={digest(shapes)}" if shapes else name

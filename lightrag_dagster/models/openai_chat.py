@@ -39,6 +39,7 @@ _PROBE = ChatRequest("answer", (Message("user", "Hello"),), max_output_tokens=_F
 _MARKED = re.compile(r"(?:^|[/.])gpt-(?:5\.[6-9]|[6-9])")
 _BY_MARKS = {"mode": "explicit"}
 _marks = Offer("prompt_cache_")
+_limits = Offer("use max_completion_tokens")  # of which `max_tokens` and a temperature are the usual way
 _schemas = Offer("response_format", "%s takes no json_schema; it gets the schema beside json_object for model %s")
 _probed: set[Place] = set()
 """Places at which a request with a schema failed for no reason that was told, and was tried without."""
@@ -158,7 +159,8 @@ class OpenAIChatModel:
         place, target = self._place, self._endpoint.target
 
         async def post(asked: ChatRequest, *, beside: bool = False) -> Any:
-            return await self._post_in_room(client, asked, beside=beside, **options)
+            send = partial(self._post_in_room, client, asked, beside=beside, **options)
+            return await _limits.send(place, lambda usual: send(reasons=not usual), lambda error: False)
 
         if request.answer_schema is None:
             return await post(request)
@@ -183,13 +185,21 @@ class OpenAIChatModel:
             raise explain(refused, target, REFUSED_FORMAT) from None
 
     async def _post_in_room(
-        self, client: AsyncOpenAI, request: ChatRequest, *, marked: bool = False, beside: bool = False, **options: Any
+        self,
+        client: AsyncOpenAI,
+        request: ChatRequest,
+        *,
+        reasons: bool,
+        marked: bool = False,
+        beside: bool = False,
+        **options: Any,
     ) -> Any:
         """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
         A request for more tokens than usual is refused then: there is an answer with the usual number.
         """
-        body, usual = request_body(self._settings, request, marked=marked), request.max_output_tokens is None
+        body = request_body(self._settings, request, marked=marked, reasons=reasons)
+        usual = request.max_output_tokens is None
         if beside:
             body["response_format"] = {"type": "json_object", "schema": request.answer_schema}
         body |= {"stream": True} if "stream" in options else {}
@@ -212,13 +222,16 @@ def marked_by_batch(host: str, model: str) -> bool:
     return host == "api.openai.com" and _MARKED.search(model) is not None
 
 
-def request_body(settings: LLMSettings, request: ChatRequest, *, marked: bool = False) -> dict[str, Any]:
+def request_body(
+    settings: LLMSettings, request: ChatRequest, *, marked: bool = False, reasons: bool = False
+) -> dict[str, Any]:
     """Return the body of a request to `/chat/completions`, for a call and for a line of a batch.
 
-    In one that is `marked`, the provider caches all up to the messages that begin other requests, and nothing else.
+    In one that is `marked`, the provider caches all up to the messages that begin other requests, and nothing else. A
+    model that `reasons` has its limit by another name and no temperature, as one has whose name says so.
     """
     limit = request.max_output_tokens or settings.max_output_tokens
-    reasoning = reasoning_effort(settings) is not None
+    reasoning = reasons or reasoning_effort(settings) is not None
     body: dict[str, Any] = {
         "model": settings.model,
         "messages": [{"role": message.role, "content": _content(message, marked)} for message in request.messages],
@@ -233,7 +246,8 @@ def request_body(settings: LLMSettings, request: ChatRequest, *, marked: bool = 
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.json_answer:
         body["response_format"] = {"type": "json_object"}
-    return body | ({"prompt_cache_options": _BY_MARKS} if marked else {}) | settings.extra_body
+    body |= ({"prompt_cache_options": _BY_MARKS} if marked else {}) | settings.extra_body
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _content(message: Message, marked: bool) -> str | list[dict[str, Any]]:

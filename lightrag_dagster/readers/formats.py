@@ -116,8 +116,8 @@ def _plain(media_type: str) -> FileFormat:
     return FileFormat(media_type, _of("plain.text"), has_headings=False, isolated=False)
 
 
-def _escaped(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _of("plain.escapes"), has_headings=False, isolated=False)
+def _escaped(media_type: str, function: str = "read") -> FileFormat:
+    return FileFormat(media_type, _of("plain.escapes", function), has_headings=False, isolated=False)
 
 
 def _image(kind: str) -> FileFormat:
@@ -140,7 +140,7 @@ def _mail(media_type: str, reader: str, words: str) -> FileFormat:
 
 _HTML = _document("text/html", "html.page", ("html.page", "words"))
 _MARKDOWN = FileFormat("text/markdown", _of("plain.markdown"), isolated=False)
-_JSON, _JSON_LINES = _escaped("application/json"), _escaped("application/jsonl")
+_JSON, _JSON_LINES = (_escaped(f"application/{one}", "read_json") for one in ("json", "jsonl"))
 _CONFIG, _ESCAPED_CONFIG = _plain("text/x-config"), _escaped("text/x-config")
 
 FORMATS = {
@@ -149,7 +149,7 @@ FORMATS = {
     ".markdown": _MARKDOWN,
     ".md": _MARKDOWN,
     ".mdx": _MARKDOWN,
-    ".txt": _plain("text/plain"),
+    ".txt": _escaped("text/plain", "read_text"),
     ".rst": FileFormat("text/x-rst", _of("plain.rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
     ".pdf": FileFormat(
@@ -183,7 +183,7 @@ FORMATS = {
     ".xml": FileFormat("application/xml", _of("plain.text", "read_xml"), has_headings=False, isolated=False),
     ".yaml": _escaped("application/yaml"),
     ".yml": _escaped("application/yaml"),
-    ".log": _plain("text/x-log"),
+    ".log": _escaped("text/x-log", "read_text"),
     ".conf": _CONFIG,
     ".ini": _CONFIG,
     ".cfg": _CONFIG,
@@ -197,9 +197,9 @@ FORMATS = {
     ".cpp": _plain("text/x-c++"),
     ".py": _plain("text/x-python"),
     ".java": _plain("text/x-java"),
-    ".js": _plain("text/javascript"),
-    ".ts": _plain("text/typescript"),
-    ".tsx": _plain("text/typescript"),
+    ".js": _escaped("text/javascript"),
+    ".ts": _escaped("text/typescript"),
+    ".tsx": _escaped("text/typescript"),
     ".go": _plain("text/x-go"),
     ".rs": _plain("text/x-rust"),
     ".rb": _plain("text/x-ruby"),

@@ -120,7 +120,7 @@ class LLMSettings(EndpointSettings):
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure; an embedder: 8.")
-    temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
+    temperature: float = Field(default=0.0, ge=0, description="Sampling temperature; OpenAI's that reason get none.")
     max_output_tokens: int = Field(
         default=8192,
         gt=0,
@@ -130,7 +130,7 @@ class LLMSettings(EndpointSettings):
     reasoning_effort: str = Field(
         default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."
     )
-    extra_body: FurtherParameters = Field(default={}, description="Further parameters; none that costs go by.")
+    extra_body: FurtherParameters = Field(default={}, description="Further parameters, none of costs; null omits one.")
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )

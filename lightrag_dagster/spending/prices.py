@@ -16,6 +16,7 @@ _BATCH_SHARE = 0.5  # of the price in real time, where no other is known
 
 _MILLION = 1_000_000
 _VENDORS = {"bedrock": "aws", "vertex": "google"}
+_NOT_DEARER = {"default", "auto", "flex"}  # than the price without a tier
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -94,10 +95,15 @@ def family(model: str) -> str:
 
 
 def _published(model: str, vendor: str, context: Mapping[str, str]) -> Price | None:
-    """Return a vendor's price of a model for such calls; the first tier's if it depends on the length of the prompt."""
+    """Return a vendor's price of a model for such calls; the first tier's if it depends on the length of the prompt.
+
+    A tier that may be dearer has its own or is unknown, and open weights have one at each host.
+    """
     from genai_prices import Usage, calc_price
     from genai_prices.types import TieredPrices
 
+    if vendor == "openai" and model.startswith("gpt-oss"):
+        return None
     try:
         found = calc_price(Usage(), model, provider_id=vendor, price_context=dict(context))
     except LookupError:
@@ -107,5 +113,6 @@ def _published(model: str, vendor: str, context: Mapping[str, str]) -> Price | N
     bases = (each.base if isinstance(each, TieredPrices) else each for each in tiers)
     uncached, cached, output, write = (None if one is None else float(one) for one in bases)
     price = Price(uncached or 0.0, (uncached if cached is None else cached) or 0.0, output or 0.0, cache_write=write)
-    known = "processing" not in context or any(one.when == context for one in found.model.price_variants or ())
-    return price if known else price.by_batch
+    if any(one.when == context for one in found.model.price_variants or ()):
+        return price
+    return price.by_batch if "processing" in context else None if {*context.values()} - _NOT_DEARER else price

@@ -16,7 +16,11 @@ def withdrawal_warnings(settings: LLMSettings) -> list[str]:
     Those at addresses of others are left out, since others decide how long they serve a model.
     """
     models = {one.model for one in (settings, *map(settings.of, settings.roles)) if _asks_openai(one)}
-    days = {model: day for model in sorted(models) if (day := _days().get(family(model)))}
+    days = {
+        model: day
+        for model in sorted(models)
+        if (day := _days().get(family(model.removeprefix("ft:").partition(":")[0])))
+    }
     return [f"OpenAI withdraws model {model} on {day}; docs/models.md names others" for model, day in days.items()]
 
 

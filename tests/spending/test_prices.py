@@ -5,7 +5,7 @@ import pytest
 
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.settings.models import PriceSettings
-from lightrag_dagster.spending.prices import FREE, Price, price_of
+from lightrag_dagster.spending.prices import FREE, UNKNOWN, Price, price_of
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,9 @@ def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Pri
     ("provider", "model", "wanted"),
     [
         ("bedrock", "us.openai.gpt-6-luna", Price(0.11, 0.011, 0.55, cache_write=0.1375)),
-        ("openai", "us.openai.gpt-6-luna", Price(0, 0, 0, known=False)),
+        ("bedrock", "openai.gpt-oss-120b-1:0", Price(0.15, 0.15, 0.6)),
+        ("openai", "us.openai.gpt-6-luna", UNKNOWN),
+        ("openai", "openai/gpt-oss-120b", UNKNOWN),  # of which each host has a price of its own
         ("vertex", "google/gemini-2.5-flash", Price(0.3, 0.03, 2.5)),
     ],
 )
@@ -57,6 +59,9 @@ def test_the_users_price_wins_and_offline_is_free() -> None:
         ("gpt-6-luna", "priority", True, Price(0.05, 0.005, 0.25, cache_write=0.0625)),
         ("gpt-4o-mini", None, True, Price(0.075, 0.075, 0.3)),  # batches of which get no discount for the cache
         ("o1-mini", None, True, Price(0.55, 0.275, 2.2)),  # of which no price by batch is published
+        ("gpt-6-luna", "default", False, Price(0.1, 0.01, 0.5, cache_write=0.125)),
+        ("o1-mini", "flex", False, Price(1.1, 0.55, 4.4)),  # of which none is published; this one is no lower
+        ("o1-mini", "priority", False, UNKNOWN),
         ("mine", "flex", False, Price(1.0, 0.5, 2.0, cache_write=1.5)),
         ("mine", None, True, Price(0.5, 0.25, 1.0, cache_write=0.75)),
     ],
@@ -68,6 +73,14 @@ def test_a_service_tier_and_a_batch_have_their_own_price(
     body = {"service_tier": tier} if tier else {}
     settings = LLMSettings(provider="openai", model=model, prices=own, extra_body=body)
     assert price_of(settings, batch=batch) == wanted
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"), [("bedrock", "us.openai.gpt-6-luna"), ("vertex", "google/gemini-2.5-flash")]
+)
+def test_a_tier_without_a_published_price_is_not_counted_at_a_lower_one(provider: str, model: str) -> None:
+    asked = {"provider": provider, "model": model, "extra_body": {"service_tier": "priority"}}
+    assert price_of(LLMSettings.model_validate(asked)) == UNKNOWN
 
 
 def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from lightrag_dagster.spending.withdrawals import withdrawal_warnings
         ("gpt-4o-mini", ["gpt-4o-mini on 2027-01-14"]),
         ("openai/gpt-4o-2024-08-06", ["openai/gpt-4o-2024-08-06 on 2027-01-14"]),
         ("gpt-5", ["gpt-5 on 2026-12-11"]),
+        ("ft:gpt-4o-mini-2024-07-18:acme::x", ["ft:gpt-4o-mini-2024-07-18:acme::x on 2027-01-14"]),
         ("gpt-5.2", []),
         ("gpt-6-luna", []),
         ("qwen3:8b", []),

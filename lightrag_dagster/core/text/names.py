@@ -87,7 +87,7 @@ _DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?
 # `**Corley**`, `*Homo sapiens*`, code in backticks; underscores unless the text is an identifier, such as `__init__`.
 _EMPHASIS = re.compile(
     r"(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<starred>[^*]+)(?<=\S)(?P=star)(?![\w*])"
-    r"|(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
+    r"|\A~~(?P<struck>[^~]+)~~\Z|(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
     r"|(?<!\w)(?P<under>_{1,2})(?P<lined>[^\W_][^_]* [^_]*[^\s_]|[A-Z][a-z]+)(?P=under)(?!\w)"
 )
 _HEADING_OR_LINK = re.compile(r"\A#{1,6}\s+|!?\[(?P<shown>[^\[\]]+)\]\((?:https?:|[/#.])[^()\s]*\)")
@@ -104,8 +104,8 @@ USUAL_TYPES = {
 }
 """The types that the prompts suggest."""
 
-_TYPE_ENDS = re.compile(r"[,;，；、/|／｜()（）]")
-_TYPES_JOINED = re.compile(r"\s(?:and|or|und|oder|et|ou|y|&|\+)\s", re.IGNORECASE)
+_TYPE_ENDS = re.compile(r"[,;，；、/|／｜()（）]|\s(?:or|oder|ou)\s", re.IGNORECASE)
+_TYPES_JOINED = re.compile(r"\s(?:and|und|et|y|&|\+)\s", re.IGNORECASE)
 _NO_TYPE = re.compile(r".*['<>\\].*|__proto__|constructor|prototype")
 
 
@@ -197,11 +197,11 @@ def _without(label: re.Pattern[str], text: str) -> str:
 
 def _unmarked(text: str) -> str:
     """Return a name or type without the marks of Markdown; a star or underscore inside a word is part of it."""
-    if not any(mark in text for mark in "*`_[#\\<"):
+    if not any(mark in text for mark in "*`_[#\\<~"):
         return text
     text = _WIKI_OR_TAG.sub(lambda found: found["shown"] or found["inner"], text)
     text = _HEADING_OR_LINK.sub(lambda found: found["shown"] or "", _ESCAPED_MARK.sub("", text.strip()))
-    return _EMPHASIS.sub(lambda found: found["starred"] or found["code"] or found["lined"], text)
+    return _EMPHASIS.sub(lambda found: found["starred"] or found["struck"] or found["code"] or found["lined"], text)
 
 
 def _one_line(text: str) -> str:

@@ -19,6 +19,7 @@ _BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)
 _WORD = re.compile(r"[^\W\d_]{4,}|\d+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
 _FLOWED = re.compile(r"^((?!>|-- \n).*) \n(?![>\n]|-- \n)", re.MULTILINE)  # RFC 3676: lines to join, with `delsp`
+_ENRICHED = re.compile(r"<(<)|<param>[^<]*</param>|</?[A-Za-z][\w-]*>", re.IGNORECASE)  # RFC 1896
 _LACKED = 0.25  # of the words of a page; a plain text without more lacks something, such as a table
 _FOOTER = 10  # words, which a page has besides
 _STUB = 400  # characters
@@ -37,7 +38,7 @@ class Piece(NamedTuple):
     @property
     def words(self) -> str:
         """The text without markup."""
-        return all_text(self.text) if self.kind == "html" and self.text.strip() else self.text
+        return all_text(self.text) if self.kind.endswith("html") and self.text.strip() else self.text
 
 
 class Bodies:
@@ -49,7 +50,7 @@ class Bodies:
         self._named = False
         self._damaged: list[Piece] = []
         found = list(self._walk(message))
-        self.texts = [one for one in found if one.kind]
+        self.texts = [one._replace(kind="html" if one.kind == "x-amp-html" else one.kind) for one in found if one.kind]
         self.others = [one for one in found if not one.kind]
         if not any(one.text.strip() for one in self.texts):
             self.texts += self._damaged
@@ -132,8 +133,9 @@ def _text(part: EmailMessage, kind: str) -> Piece:
 
 
 def joined_lines(part: EmailMessage, text: str) -> str:
-    """Return a text with lines joined that go on without the space at their end, by its type."""
+    """Return a text without markup, with lines joined that go on without the space at their end, by its type."""
     text = text.replace("\r\n", "\n")
+    text = _ENRICHED.sub(r"\1", text) if part.get_content_subtype() == "enriched" else text
     return _FLOWED.sub(r"\1", text) if str(part.get_param("delsp")).lower() == "yes" else text
 
 

@@ -26,7 +26,7 @@ def eml(data: bytes) -> Iterator[str]:
         if kind in CALENDARS:
             lines = calendar.properties(text)
             yield from (one.text for one in lines if one.component in calendar.EVENTS and one.name in calendar.CONTENT)
-        elif kind != "text/html":
+        elif not kind.endswith("html"):
             yield text
         elif text.strip():
             yield all_text(text)

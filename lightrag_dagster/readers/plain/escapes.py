@@ -1,16 +1,23 @@
-"""Data whose writer kept to ASCII: JSON, YAML and Java properties, with letters for their escapes."""
+"""Data whose writer kept to ASCII: JSON, YAML and Java properties, with letters for their escapes.
+
+A break of a line or a tab in JSON is a space, since the letter of its escape would be glued to the next word.
+"""
 
 import re
 from unicodedata import category
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.plain.text import plain
 
 # An escaped backslash first, so that what follows it is not taken for an escape.
 _ESCAPE = re.compile(
     r"\\(?:\\|u((?i:d[89ab][0-9a-f]{2}))\\u((?i:d[c-f][0-9a-f]{2}))|u([0-9A-Fa-f]{4})"
     r"|x([0-9A-Fa-f]{2})|U000([01][0-9A-Fa-f]{4}))"  # of YAML alone
 )
+_BREAK = re.compile(r"(\\\\)|\\(/)|(?:\\(?:[bfnrt]|u000[9A-Da-d]|u202[89]))+")
+_JSON = re.compile(r'[{\[]\s*["{\[]')
+_JSON_OF_LINE = re.compile(rf"{_JSON.pattern}[^\n]*")
 _OF_STRUCTURE = '"\\'
 _NO_LETTERS = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of pairs, and what would break a line of JSON Lines
 
@@ -19,6 +26,29 @@ def read(data: bytes) -> Content:
     """Read text as it is, with letters for their escapes."""
     text, note = decode(data)
     return Content(unescaped(text), note=note)
+
+
+def read_json(data: bytes) -> Content:
+    """Read JSON or JSON Lines as they are, with letters and spaces for their escapes."""
+    text, note = decode(data)
+    return Content(_json(text), note=note)
+
+
+def read_text(data: bytes) -> Content:
+    """Read plain text, without colours for terminals; JSON that it is, or has in a line, as such."""
+    text, note = decode(data)
+    return Content(with_json(plain(text)), note=note)
+
+
+def with_json(text: str) -> str:
+    """Return text whose JSON, if it is such or has some in a line, has letters and spaces for its escapes."""
+    if "\\" not in text:
+        return text
+    return _json(text) if _JSON.match(text.lstrip()) else _JSON_OF_LINE.sub(lambda found: _json(found[0]), text)
+
+
+def _json(text: str) -> str:
+    return _BREAK.sub(lambda found: found[1] or found[2] or " ", unescaped(text))
 
 
 def unescaped(text: str) -> str:

@@ -10,6 +10,7 @@ from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.inline import fenced
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
+from lightrag_dagster.readers.plain.markdown import in_line
 from lightrag_dagster.readers.plain.text import plain
 
 _NO_NOTEBOOK = "not what its suffix says: no notebook; give the file its own suffix"
@@ -48,9 +49,9 @@ def read(data: bytes) -> Content:
 
 def _source(cell: dict[str, Any]) -> str:
     source = _joined(cell.get("source") or cell.get("input")).strip()
-    if cell["cell_type"] == "heading":
-        return f"{'#' * cell['level']} {source}"
-    return fenced(source) if source and cell["cell_type"] == "code" else source
+    if cell["cell_type"] == "code":
+        return source and fenced(source)
+    return f"{'#' * cell['level']} {in_line(source)}" if cell["cell_type"] == "heading" else in_line(source)
 
 
 def _said(output: dict[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from itertools import chain, dropwhile, groupby, islice, zip_longest
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.plain.escapes import with_json
 
 _DELIMITERS = ",;\t|"
 _DIVIDED = re.compile(rf'[{_DELIMITERS}"]')
@@ -48,6 +49,7 @@ def read(data: bytes) -> Content:
         rows = _rows(text)
     except csv.Error:
         return Content(text, note=note)
+    rows = [[*map(with_json, row)] for row in rows]
     return Content("\n\n".join(filter(None, chain(*map(_read, _parts(rows))))), note=note)
 
 

@@ -49,7 +49,10 @@ MAX_REPORTED = 20
 
 _SLOW = 0.1  # seconds; faster files are never among the slowest
 _SUMMARY_LENGTH = 250
-_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.])(\d\d)\2(\d\d)(?!\d)")
+_DAY = re.compile(
+    r"(?<!\d)(?P<y>(?:19|20)\d\d)([-_.]?)(?P<m>\d\d)\2(?P<d>\d\d)(?!\d)"
+    r"|(?<!\d)(?<!\d\.)(\d\d)\.(\d\d)\.((?:19|20)\d\d)(?!\.?\d)"
+)
 _PARSERS = 2  # processes; an engine with workers has this number in each
 _AHEAD = 8  # files in memory
 
@@ -225,10 +228,10 @@ def _new_row(
 
 
 def _day_in(name: str) -> date | None:
-    """Return the first day in the name of a file, as in `2024-03-12-survey.md`; years of this century and the last."""
+    """Return the first day in the name of a file, as in `20240312-survey.md`; years of this century and the last."""
     for found in _DAY.finditer(name):
         with suppress(ValueError):  # such as a version 2024.13.40
-            return date(*map(int, found.group(1, 3, 4)))
+            return date(*map(int, found.group("y", "m", "d") if found["y"] else found.group(7, 6, 5)))
     return None
 
 

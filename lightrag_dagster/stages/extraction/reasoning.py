@@ -10,7 +10,7 @@ from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 # which some servers leave the words alone.
 _WORD = (
     r"(?:think(?:ing)?|thoughts?|reason(?:ing)?(?:_content)?|analysis|reflection|scratch_?pad|inner_monologue"
-    r"|chain_of_thought|cot|plan(?:ning)?)"
+    r"|chain_of_thought|cot|plan(?:ning)?|draft)"
 )
 _SAID = rf"(?:\w{{1,12}}:)?{_WORD}"
 _OPEN = (
@@ -21,6 +21,11 @@ _CLOSE = (
     rf"</{_SAID}>|\[/{_SAID}\]|◁/{_SAID}▷|<\|?/{_SAID}\|?>|<\|end_(?:of_)?{_SAID}\|>"
     r"|(?:<\|end\|>\s*)?(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*final\b\s*(?:<\|message\|>)?"
     r"|<channel\|>|<unused95>|assistantfinal|\[BEGIN FINAL RESPONSE\]"
+)
+_BLOCK = re.compile(
+    rf"^[ \t]*(?:<details>\s*<summary>[^<\n]{{0,40}}?\b{_WORD}\b[^<\n]{{0,40}}</summary>"
+    rf"(?:[^<]|<(?!/?details>))*+</details>|(`{{3,}}){_WORD}[ \t]*\n.*?^\1)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 # A look at the first character saves trying every form at each: an answer without a tag takes a third of the time.
 _TAG = re.compile(rf"(?=[<\[◁a])(?:{_CLOSE})", re.IGNORECASE)
@@ -35,11 +40,12 @@ _STEP = re.compile(
 
 
 def without_thinking(answer: str) -> str:
-    """Remove reasoning: between two tags of any kind, and all text before a closing tag without an opening tag.
+    """Remove reasoning: between two tags of any kind, and all text before a closing tag without an opening tag; blocks.
 
     Rows must be marked (see `delimiters.mark`). A tag inside a row or inside JSON is quoted text and stays; so does
     an opening tag that is never closed.
     """
+    answer = _BLOCK.sub("", answer)
     if not _TAG.search(answer):
         return answer
     kept: list[str] = []

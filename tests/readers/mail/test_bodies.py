@@ -25,6 +25,19 @@ ROWS = "<tr><th>Article</th><th>Count</th><th>Price</th></tr>" + "".join(
             id="F1",
         ),
         pytest.param(
+            part("text/enriched", "<bold>Ida</bold> of <color><param>red</param>Corley</color>: 3 << 4"),
+            "Ida of Corley: 3 < 4",
+            id="enriched",
+        ),
+        pytest.param(
+            part("text/x-amp-html", "<html amp4email><p>It <b>fell</b>.</p></html>"), "It **fell**.", id="amp"
+        ),
+        pytest.param(
+            part("multipart/alternative", part(PLAIN, "It fell."), part("text/x-amp-html", "<p>It fell.</p>")),
+            "It fell.",
+            id="amp-beside-a-text",
+        ),
+        pytest.param(
             part("multipart/mixed", part(PLAIN, "One"), FILE, part(PAGE, "<p>Two</p>"), part(PLAIN, "Three")),
             f"One\n\nTwo\n\nThree\n\n{TABLE}",
             id="F1-behind-an-attachment",

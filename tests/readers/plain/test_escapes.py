@@ -35,6 +35,34 @@ def test_formats_with_escapes(suffix: str) -> None:
     assert extract_text(rb'"M\u00fcnchen"', "a.py").text == r'"M\u00fcnchen"'
 
 
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "ndjson", "geojson"])
+def test_no_line_break_of_json_is_glued_to_a_word(suffix: str) -> None:
+    data = rb'{"text": "At noon.\n\nCorley Bridge\tclosed.\r\n", "path": "C:\\new\\table", "at": "12\/03\u000a"}'
+    told = r'{"text": "At noon. Corley Bridge closed. ", "path": "C:\\new\\table", "at": "12/03 "}'
+    assert extract_text(data, f"a.{suffix}").text == told
+    assert extract_text(rb'a: "x\ny"', "a.yaml").text == r'a: "x\ny"'
+
+
+ROW = rb'{"name": "K\u00fchler", "text": "a\nb"}'
+READ = '{"name": "Kühler", "text": "a b"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.log", b"s \\u00fc\n" + ROW + b"\nend C:\\new", f"s \\u00fc\n{READ}\nend C:\\new"),
+        ("a.log", b"12:01 INFO " + ROW, f"12:01 INFO {READ}"),
+        ("a.txt", rb'{\n  "name": "K\u00fchler"\n}'.replace(rb"\n", b"\n"), '{\n  "name": "Kühler"\n}'),
+        *[("a.txt", one.encode(), one) for one in (r"{\rtf1 \u8220?}", r"[x] C:\new\u00fc", "K\\u00fchler")],
+        ("a.csv", b'n,a\n1,"[""K\\u00fc""]"\n2,K\\u00fc', '| n | a |\n| --- | --- |\n| 1 | ["Kü"] |\n| 2 | K\\u00fc |'),
+        ("a.js", rb'export default {title: "K\u00fchler"}', 'export default {title: "Kühler"}'),
+        ("a.py", rb'["K\u00fc\n"]', r'["K\u00fc\n"]'),
+    ],
+)  # fmt: skip
+def test_json_is_read_as_such_in_other_files(name: str, data: bytes, expected: str) -> None:
+    assert extract_text(data, name).text == expected
+
+
 @given(st.text())
 def test_json_keeps_its_meaning(text: str) -> None:
     assert json.loads(unescaped(json.dumps(text))) == text

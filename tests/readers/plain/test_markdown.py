@@ -11,9 +11,22 @@ from lightrag_dagster.readers.plain.markdown import read
         ("About 10<sup>6</sup> m<sup>2</sup> of H<sub>2</sub>O.", "About 10^6 m² of H2O."),
         ("The 4<SUP>th</SUP> s<sup>-1</sup>, <u>now</u>.", "The 4th s⁻¹, now."),
         ('See<sup class="x">[1](#n1)</sup> x<sub>i</sub>.', "See[1](#n1) xi."),
+        (
+            "H~2~O, CO~2~ and x~max~ of SO~4~^2-^ in 10^6^ m^2^, the 4^th^.",
+            "H2O, CO2 and xmax of SO4²⁻ in 10^6 m², the 4th.",
+        ),
+        (
+            "m<sup><b>3</b></sup> <b>Ost</b>rel, <mark class='x'>Kess</mark>ing, Kess<span a='b'>ing</span>",
+            "m³ Ostrel, Kessing, Kessing",
+        ),
+        ("<s>500</s> <del>a b</del><ins>c</ins> <strike> d </strike>.", "~~500~~ ~~a b~~c  ~~d~~ ."),
         *[
             (one, one)
             for one in (
+                "~~gone~~ and a~~2~~ and 3~5~ and Seoul~Daejeon~Busan, ~2~",
+                "[^1] x^2 + y^2, a^2 * b^3, https://x.org/a~1~b and [a](b~1~.md)",
+                "<b>bold</b>, <mark>marked</mark> and `H~2~O`",
+                r"H\~2\~O",
                 "`m<sup>2</sup>` and ``a ` <u>b</u>``",
                 "```html\nm<sup>2</sup>\n```\n",
                 "~~~\nm<sup>2</sup>\n",
@@ -31,7 +44,9 @@ def test_raised_and_lowered_text_is_text_of_its_line(text: str, expected: str) -
     assert read(text.encode()).text == expected
 
 
-@pytest.mark.parametrize("part", ["<sup>", "`", "` ", "```\n", "<sup ", "</sup>", "`` ` ", "\\<sup>a"])
+@pytest.mark.parametrize(
+    "part", ["<sup>", "`", "` ", "```\n", "<sup ", "</sup>", "`` ` ", "\\<sup>a", "<b>", "<sup><b>", "a~2", "a^"]
+)
 def test_hostile_tags_cost_little(part: str) -> None:
     started = time.process_time()
     read((part * (200_000 // len(part)) + "</").encode())

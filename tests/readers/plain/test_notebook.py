@@ -37,11 +37,11 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
     cells = [
         {"cell_type": "code", "source": "plot()", "outputs": [picture, page]},
         {"cell_type": "code", "source": [], "outputs": []},
-        {"cell_type": "heading", "level": 2, "source": "Levels"},
+        {"cell_type": "heading", "level": 2, "source": "Levels in m<sup>2</sup>"},
     ]
     found = read(json.dumps({"cells": cells}).encode())
     assert (found.text, found.note) == (
-        "```\nplot()\n```\n\n**1**\n\n## Levels",
+        "```\nplot()\n```\n\n**1**\n\n## Levels in m²",
         "outputs without text are left out: 1",
     )
 

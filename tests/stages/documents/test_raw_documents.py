@@ -52,7 +52,11 @@ def rows(table: pa.Table) -> dict[str, dict[str, Any]]:
         ("12024-03-12.txt", "x", None),
         ("2024-03-123.txt", "x", None),
         ("2203-03-12.txt", "x", None),
-        ("20240312.txt", "x", None),
+        ("20240312_protokoll.pdf.txt", "x", date(2024, 3, 12)),
+        ("IMG-20240312-WA0001.txt", "x", date(2024, 3, 12)),
+        ("survey_12.03.2024.txt", "x", date(2024, 3, 12)),
+        *[(f"{one}.txt", "x", None) for one in ("20241399", "12345678", "202403121", "v1.12.03.2024", "12.03.2024.1")],
+        *[(f"{one}.txt", "x", None) for one in ("12.13.2024", "1.12.2024")],
     ],
 )
 def test_a_day_in_the_name_counts_where_the_text_says_none(

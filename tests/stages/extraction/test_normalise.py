@@ -122,6 +122,8 @@ any_text = st.text() | hostile
         ("<br>", ""),
         # marks of Markdown: reported case I2
         ("**Corley**", "Corley"),
+        ("~~Corley~~", "Corley"),
+        ("~~Corley~~ Weir", "~~Corley~~ Weir"),
         ("***Corley***", "Corley"),
         ("Corley **Bridge**", "Corley Bridge"),
         ("**Corley** (*town*)", "Corley (town)"),

@@ -27,6 +27,18 @@ QUOTING = "entity<|#|>R1<|#|>method<|#|>It closes its reasoning with </think> an
         (f"<think>One <|COMPLETE|> two.</think>{ROW}", ROW),
         (f"{ROW}\n{QUOTING}", f"{ROW}\n{QUOTING}"),
         (f"<think>One.</think>{ROW}\n- {QUOTING}", f"{ROW}\n- {QUOTING}"),
+        (f"<draft>{ROW}</draft>\n{ROW}", f"\n{ROW}"),
+        (f"<details>\n<summary>Thinking…</summary>\n{ROW}\n</details>\n{ROW}", f"\n{ROW}"),
+        (f"<details><summary>My reasoning</summary>\n{ROW}\n</details>\n{ROW}", f"\n{ROW}"),
+        (f"```thinking\n{ROW}\n```\n```\n{ROW}\n```", f"\n```\n{ROW}\n```"),
+        *[
+            (one, one)
+            for one in (
+                f"<details><summary>Entities</summary>\n{ROW}\n</details>",
+                f"```text\n{ROW}\n```",
+                f"```thinking\n{ROW}",
+            )
+        ],
         (f"<think>Never closed.\n{ROW}", f"<think>Never closed.\n{ROW}"),
         ('{"description": "It writes </think> last."}', '{"description": "It writes </think> last."}'),
         ('{\n  "description": "<think>x</think>"\n}', '{\n  "description": "<think>x</think>"\n}'),
@@ -36,7 +48,9 @@ def test_thinking_is_removed(answer: str, expected: str) -> None:
     assert without_thinking(mark(answer)) == mark(expected)
 
 
-@pytest.mark.parametrize("piece", ["<think>", "</think>", "<think></think>", "<", " ", "1. "])
+@pytest.mark.parametrize(
+    "piece", ["<think>", "</think>", "<think></think>", "<", " ", "1. ", "<details><summary>plan ", "\n```plan\n"]
+)
 def test_long_repetitions(piece: str) -> None:
     repeated = piece * (100_000 // len(piece))
     assert without_thinking(mark(f"<think>{repeated}</think>\n{ROW}")).endswith(mark(ROW))

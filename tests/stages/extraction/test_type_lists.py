@@ -46,6 +46,9 @@ TYPES = {
     "Natural Object or Artifact": "naturalobject",
     "Person und Ort": "person",
     "Lorem & Ipsum": "lorem&ipsum",
+    "Place or Town": "place",  # an `or` joins no two words of one type
+    "Ort oder Stadt": "ort",
+    "Orator": "orator",
     # marks of Markdown
     "**Person**": "person",
     "`Person`": "person",

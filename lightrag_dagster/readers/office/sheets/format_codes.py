@@ -6,7 +6,8 @@ from typing import NamedTuple
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|(?P<space>_.)|\*.|\[\$(?P<currency>[^\]-]*)[^\]]*\]'
     r"|\[(?P<elapsed>h+|m+|s+)\]|\[(?P<condition>[<>=]+ *-?[\d.]+)\]|\[[^\]]*\]"
-    r"|(?P<general>General|@)|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<mark>E[+-]|[.,%])|(?P<end>;)"
+    r"|(?P<general>General|@)|(?P<era>g+e+|e+(?=\\?[-/.]m|\"?年)|bbbb)|b[12](?=y)"  # of Japan, China and Thailand
+    r"|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<mark>E[+-]|[.,%])|(?P<end>;)"
     r"|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -31,6 +32,8 @@ def sections_of(code: str) -> list[Section]:
             sections.append([])
         elif kind == "space":
             sections[-1].append(CodeToken("text", " "))
+        elif kind == "era":
+            sections[-1].append(CodeToken("date", "yyyy"))
         elif kind in ("quoted", "escaped", "currency", "other"):
             sections[-1].append(CodeToken("text", value))
         elif kind:  # fillers and colours have none

@@ -25,6 +25,7 @@ SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
+_BREAKS = re.compile(r"[\b\f\n\r\t]+")
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
@@ -148,7 +149,9 @@ def _as_json(value: Any) -> Any:
         return [_as_json(one) for one in value]
     if isinstance(value, decimal.Decimal):
         return f"\0{_text(value)}\0"
-    return value if value is None or isinstance(value, bool | int | float | str) else _text(value)
+    if isinstance(value, str):
+        return _BREAKS.sub(" ", value)  # whose escapes would be letters at the next word
+    return value if value is None or isinstance(value, bool | int | float) else _text(value)
 
 
 def _time(value: object) -> datetime.datetime:

@@ -203,6 +203,15 @@ def test_facts_of_columns_are_lines_of_the_text(folder: Path, tmp_path: Path, ki
     assert len(json.loads(answer_of(found["1"]))["facts"]) == 3
 
 
+def test_line_breaks_of_a_nested_cell_are_glued_to_no_word(folder: Path, tmp_path: Path) -> None:
+    cell = {"id": "1", "text": {"said": "At noon.\n\nCorley Bridge\tclosed.", "path": "C:\\new"}}
+    (folder / "rows.jsonl").write_text(json.dumps(cell))
+    source = source_of(tmp_path, {"uri": str(folder)})
+    (listed,) = list_files(source)
+    told = source.origin.read(listed, 10_000).decode()
+    assert '{"said": "At noon. Corley Bridge closed.", "path": "C:\\\\new"}' in told
+
+
 @pytest.mark.parametrize("decimal", [None, ".", ","])
 @pytest.mark.parametrize("write", [pq.write_table, "json"])
 def test_typed_numbers_are_what_they_are(folder: Path, tmp_path: Path, decimal: str | None, write: Any) -> None:
