@@ -1,19 +1,22 @@
 """Answers and vectors of another system for the chunks of a source whose texts are equal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest, embedding_key, extraction_key, text_digest
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.imports.stored import StoredBase, key_of
+from lightrag_dagster.imports.stored import TABLE, StoredBase, key_of
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions, readings_of
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, earlier_versions, ingestion
 from lightrag_dagster.schemas import EXTRACTIONS
+from lightrag_dagster.stages.extraction.mentions import OF_RULES
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -38,7 +41,8 @@ def take_answers(
 ) -> TakenAnswers:
     """Give the chunks of a source without a row the stored answers about their text, as rows of the base's recipe.
 
-    They are the base's claims for the `reading` of a pass. The next run then asks about the others. Raises StoreError.
+    They are the base's claims for the `reading` of a pass. A row that failed, or that rules made, makes room for one,
+    and one of a table for what the table says now. The next run then asks about the others. Raises StoreError.
     """
     step, known, answered = IngestionStep.of(source, tables, recipes), 0, 0
     table, answers = reading.table, base.claims if reading.of_pass else base.answers
@@ -51,7 +55,9 @@ def take_answers(
         for shard in parts:
             before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, table, shard)]
             kept, left = keep_extractions(shard.of(ids, "chunk_id"), before, retry_failed=False)
-            texts = {chunk: keys[chunk] for chunk in left["chunk_id"].to_pylist()}
+            room = _making_room(kept, base.recipe, {one: answers.get(keys[one]) for one in kept["chunk_id"].to_pylist()})
+            kept = kept.filter(pc.invert(pc.is_in(kept["chunk_id"], value_set=room)))
+            texts = {chunk: keys[chunk] for chunk in [*left["chunk_id"].to_pylist(), *room.to_pylist()]}
             rows = [_row(source, chunk, base, answers[key]) for chunk, key in texts.items() if key in answers]
             made = pa.concat_tables([kept, pa.Table.from_pylist(rows, schema=EXTRACTIONS)])
             stored.append(tables.store(table, source, reading.rows(made)))
@@ -61,6 +67,34 @@ def take_answers(
             inputs = {"imported": digest(base.recipe)}
             tables.record(table, source, stored, inputs=inputs, recipe=recipes.of_table(table, source))
     return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
+
+
+def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str] | None]) -> pa.Array:
+    """Return `chunk_id` of the rows of EXTRACTIONS that an answer is taken in place of, of those by chunk."""
+    columns = (rows[name].to_pylist() for name in ("chunk_id", "status", "model", "recipe", "responses"))
+    found = [
+        chunk
+        for chunk, status, model, of_row, responses in zip(*columns, strict=True)
+        if (said := answers[chunk])
+        and (
+            status == "failed"
+            or model.startswith(OF_RULES)
+            or (of_row == recipe == TABLE and responses != [*said])
+        )
+    ]
+    return pa.array(found, pa.string())
+
+
+def answered_chunks(source: str, tables: SourceTables, recipes: Recipes) -> pa.Array:
+    """Return `chunk_id` of the chunks of a source about which a model has answered. Raises StoreError."""
+    found = [pa.array([], pa.string())]
+    for table in (one.table for one in readings_of(recipes, source)):
+        for version in earlier_versions(tables, table, source):
+            rows = tables.read(table, source, version, ["chunk_id", "model", "status"])
+            by_rules = [pc.starts_with(rows["model"], one) for one in OF_RULES]
+            nothing = reduce(pc.or_, by_rules, pc.equal(rows["status"], "failed"))
+            found.append(rows.filter(pc.invert(nothing))["chunk_id"].combine_chunks())
+    return pa.concat_arrays(found)
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:

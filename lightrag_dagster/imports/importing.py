@@ -12,12 +12,13 @@ import yaml
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
+from lightrag_dagster.imports.answers import TakenAnswers, answered_chunks, take_answers, take_vectors
 from lightrag_dagster.imports.files import WrittenDocuments, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import Reading
-from lightrag_dagster.pipeline.ingest import SourceIngestion
+from lightrag_dagster.pipeline.ingest import SourceIngestion, source_to_read
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.overlay import overlay
 from lightrag_dagster.plan.plan import Plan, make_plan
@@ -72,12 +73,14 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
-    ingestion = SourceIngestion(source, tables, recipes, Account.of(f"import-{uuid4()}", source, settings.llm))
-    ingestion.read()
-    if dry_run:
-        chunk_source(source, tables, recipes)  # without an embedder, as in a plan
+    answered, account = answered_chunks(source, tables, recipes), f"import-{uuid4()}"
+    if dry_run:  # without models, as in a plan
+        read_source(source_to_read(settings, source), tables, recipes)
+        chunk_source(source, tables, recipes, answered=answered)
     else:
-        ingestion.chunk()
+        ingestion = SourceIngestion(source, tables, recipes, Account.of(account, source, settings.llm))
+        ingestion.read()
+        ingestion.chunk(answered)
     taken = take_answers(source, tables, recipes, base)
     if base.schema:
         _take_claims(source, tables, recipes, base)

@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
 from lightrag_dagster.errors import DecisionError, SourceError, one_line
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of, valid
+from lightrag_dagster.imports.stored import TABLE, StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
@@ -24,7 +24,6 @@ from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 from lightrag_dagster.storage.home import Home
 
-_RECIPE = "table"
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
@@ -197,7 +196,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
     answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
-    return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
+    return StoredBase(TABLE, "a table", documents, answers) if chunks else None, left
 
 
 def _content(chunk: Row) -> str:
