@@ -24,6 +24,7 @@ from lightrag_dagster.plan.overlay import overlay
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.sources import Source, why_misnamed
 from lightrag_dagster.storage.files.atomic import disk_errors, write_text
@@ -34,23 +35,32 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 _SCHEMAS, _CLAIMS = Path("readings"), "claims"
 """The folder of schemas where the setting names none, and the pass."""
 
+_UNASKED = (
+    "this trial asks no model, so it leaves out descriptions of images (documents.describe_figures), and cuts by the "
+    "method recursive in place of semantic; the import does neither, and its numbers may be others"
+)
+
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run."""
+    """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run.
+
+    `cost_usd` is what it spent on describing figures and cutting by meaning; None if no model was to be asked.
+    """
 
     documents: WrittenDocuments
     chunks: TakenAnswers
     vectors: int
     plan: Plan
+    cost_usd: float | None = None
 
 
 def import_base(
     settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool = False
 ) -> Imported:
-    """Import a base of another system into a source, which is a plain one from then on; no model is asked.
+    """Import a base of another system into a source, which is a plain one from then on.
 
-    With `same_embedder`, its vectors of chunks are those of the configured embedder. A `dry_run` changes nothing.
+    No model is asked, except where settings have one describe images, or cut by meaning. With `same_embedder`, its vectors of chunks are those of the configured embedder. A `dry_run` changes nothing.
 
     Raises:
         SettingsError: `same_embedder` is said of the offline rules.
@@ -74,7 +84,9 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
         folder.mkdir(parents=True, exist_ok=True)
         written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
     answered, account = answered_chunks(source, tables, recipes), f"import-{uuid4()}"
+    asks = recipes.describes_figures or recipes.compares_meaning
     if dry_run:  # without models, as in a plan
+        base.notes.extend([_UNASKED] if asks else [])
         read_source(source_to_read(settings, source), tables, recipes)
         chunk_source(source, tables, recipes, answered=answered)
     else:
@@ -85,7 +97,8 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     if base.schema:
         _take_claims(source, tables, recipes, base)
     vectors = take_vectors(source, tables, recipes, base) if same_embedder else 0
-    return Imported(written, taken, vectors, make_plan(settings, [source]))
+    spent = Ledger(Home.of(settings).ledger).spent(account) if asks and not dry_run else None
+    return Imported(written, taken, vectors, make_plan(settings, [source]), spent)
 
 
 def _with_schema(settings: Settings, source: str, base: StoredBase, *, dry_run: bool) -> Settings:

@@ -26,6 +26,7 @@ from tests.loopback import END_MARK, Loopback
 from tests.support import FLOOD, OFFICE, build, write_source
 from tests.traces import places
 
+SAMPLES = Path(__file__).parents[1] / "readers/samples"
 NEW = "Ulla Berg keeps the archive in Bergen."
 
 
@@ -226,6 +227,28 @@ def test_answers_of_the_rules_and_failures_make_room(paid: Settings, folder: Pat
     build(paid.changed(llm={"provider": "offline"}))
     assert imported(paid, folder).chunks._asdict() == {"chunks": 2, "known": 0, "answered": 2, "unused": 0}
     assert imported(paid, folder).chunks.known == 2
+
+
+def test_what_an_import_asks_is_told_and_a_trial_asks_nothing(
+    paid: Settings, folder: Path, loopback: Loopback
+) -> None:
+    write_source(paid, "notes", {"a.docx": (SAMPLES / "figures.docx").read_bytes()})
+    asking = paid.changed(
+        chunking={"method": "semantic"},
+        documents={"describe_figures": True},
+        llm={"model": "gpt-4o-mini"},
+        embedding={"model": "text-embedding-3-small"},
+    )
+    trial, base = read_lightrag(folder, 1000), read_lightrag(folder, 1000)
+    assert import_base(asking, "notes", trial, same_embedder=False, dry_run=True).cost_usd is None
+    assert loopback.requests == []
+    assert sorted(set(trial.notes) - set(base.notes)) == [
+        "this trial asks no model, so it leaves out descriptions of images (documents.describe_figures), and cuts by "
+        "the method recursive in place of semantic; the import does neither, and its numbers may be others"
+    ]
+    made = import_base(asking, "notes", base, same_embedder=False)
+    assert {"messages" in one.body for one in loopback.requests} == {True, False}
+    assert made.cost_usd
 
 
 @pytest.mark.long
