@@ -27,6 +27,8 @@ from lightrag_dagster.storage.home import Home
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
+_WEIGHT_BELOW = 1_000_000_000
+"""The first number that is too long for a strength."""
 _KINDS = ("chunks", "entities", "relationships")
 _TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
 _OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}
@@ -206,11 +208,22 @@ def _content(chunk: Row) -> str:
 def _fields(row: Row, kind: str, place: str) -> list[str]:
     """Return the fields of an entity or relation in an answer."""
     names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
-    text, weight = str(row.get("text", ", ".join(names))), str(row.get("weight", 1))
-    if not all(map(str.strip, names)) or strength(weight) is None:
-        raise DecisionError(f"{place} lacks a name, or its weight is not a number; give it both, or leave it out")
+    text, weight = str(row.get("text", ", ".join(names))), _weight(str(row.get("weight", 1)))
+    if not all(map(str.strip, names)) or not 0 <= weight < _WEIGHT_BELOW:
+        raise DecisionError(
+            f"{place} lacks a name, or has a weight that is not from 0 to {_WEIGHT_BELOW:,}; give it both, or leave it out"
+        )
     if kind == "entities":
         return ["entity", *names, str(row.get("type", "other")), text]
     # With a strength, the description is the field that ends as a sentence does.
-    ending = [] if weight in ("1", "1.0") else [weight]
+    ending = [] if weight == 1 else [f"{weight:.6f}".rstrip("0").rstrip(".")]
     return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if ending else text, *ending]
+
+
+def _weight(text: str) -> float:
+    """Return the number in a text, or that of its words as of a strength; NaN if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        found = strength(text)
+        return math.nan if found is None else found
