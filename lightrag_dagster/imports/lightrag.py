@@ -211,11 +211,11 @@ def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summari
     """Return the names that graph and answers do not share, and those with a description that no answer has."""
     names, texts = dict[str, str](), set(map(_letters, summaries))
     for records in (parse_response(one) for several in answers for one in several):
-        said = [one.name for one in records.entities] + [
-            name for one in records.relations for name in (one.src, one.tgt)
-        ]
+        said = [one.name for one in records.entities]
+        said += [name for one in records.relations for name in (one.src, one.tgt)]
         names |= {name_key(name): name for name in said}
-        texts |= {_letters(one.description) for one in records.entities}
+        # LightRAG describes an end without a row by its relation.
+        texts |= {_letters(one.description) for one in (*records.entities, *records.relations)}
     here = {name_key(name) for name in graph.descriptions}
     found = [EditedName(name, "answers") for key, name in names.items() if key not in here]
     for name, description in graph.descriptions.items():

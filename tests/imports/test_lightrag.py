@@ -179,6 +179,15 @@ def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
     ]
 
 
+def test_an_end_of_a_relation_that_no_row_names_is_not_called_edited(tmp_path: Path) -> None:
+    """LightRAG makes it a node with the description of the relation."""
+    said = "relation<|#|>Priya Nair<|#|>Depot<|#|>keeps<|#|>Priya Nair keeps the depot.\n"
+    write_json(tmp_path, rows_of({"notes.txt": FLOOD}, {FLOOD: [said + ANSWERS[FLOOD][0]]}))
+    nodes = {"Priya Nair": "Priya Nair repairs sensors.", "Station 14": "Station 14 has a sensor."}
+    write_graph(tmp_path, nodes | {"Depot": "Priya Nair keeps the depot."}, [("Priya Nair", "Depot")])
+    assert read(tmp_path).edited == []
+
+
 @pytest.mark.parametrize("lost", ["a cache", "an answer", "a part", "the chunks"])
 def test_names_of_chunks_without_answers_are_not_called_edited(tmp_path: Path, lost: str) -> None:
     stores = rows_of(TEXTS)
