@@ -49,16 +49,17 @@ def take_answers(
     with ingestion(tables, source):
         chunks = tables.require("chunks", source)
         keys = {chunk: key_of(content) for chunk, content, _ in _chunks(tables, source)}
+        said_of = {chunk: answers[key] for chunk, key in keys.items() if key in answers}
         stored, parts = [], shards(chunks.rows)
         earlier = Reusable.of(table, source, tables, base.recipe)
         ids = pa.table({"chunk_id": sorted(keys)})
         for shard in parts:
             before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, table, shard)]
             kept, left = keep_extractions(shard.of(ids, "chunk_id"), before, retry_failed=False)
-            room = _making_room(kept, base.recipe, {one: answers.get(keys[one]) for one in kept["chunk_id"].to_pylist()})
+            room = _making_room(kept, base.recipe, said_of)
             kept = kept.filter(pc.invert(pc.is_in(kept["chunk_id"], value_set=room)))
-            texts = {chunk: keys[chunk] for chunk in [*left["chunk_id"].to_pylist(), *room.to_pylist()]}
-            rows = [_row(source, chunk, base, answers[key]) for chunk, key in texts.items() if key in answers]
+            asked = [*left["chunk_id"].to_pylist(), *room.to_pylist()]
+            rows = [_row(source, chunk, base, said_of[chunk]) for chunk in asked if chunk in said_of]
             made = pa.concat_tables([kept, pa.Table.from_pylist(rows, schema=EXTRACTIONS)])
             stored.append(tables.store(table, source, reading.rows(made)))
             known, answered = known + len(kept), answered + len(rows)
@@ -69,18 +70,14 @@ def take_answers(
     return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
 
 
-def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str] | None]) -> pa.Array:
-    """Return `chunk_id` of the rows of EXTRACTIONS that an answer is taken in place of, of those by chunk."""
+def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str]]) -> pa.Array:
+    """Return `chunk_id` of the rows of EXTRACTIONS in place of which the answers about their chunks are taken."""
     columns = (rows[name].to_pylist() for name in ("chunk_id", "status", "model", "recipe", "responses"))
     found = [
         chunk
         for chunk, status, model, of_row, responses in zip(*columns, strict=True)
-        if (said := answers[chunk])
-        and (
-            status == "failed"
-            or model.startswith(OF_RULES)
-            or (of_row == recipe == TABLE and responses != [*said])
-        )
+        if (said := answers.get(chunk))
+        and (status == "failed" or model.startswith(OF_RULES) or (of_row == recipe == TABLE and responses != [*said]))
     ]
     return pa.array(found, pa.string())
 

@@ -60,7 +60,8 @@ def import_base(
 ) -> Imported:
     """Import a base of another system into a source, which is a plain one from then on.
 
-    No model is asked, except where settings have one describe images, or cut by meaning. With `same_embedder`, its vectors of chunks are those of the configured embedder. A `dry_run` changes nothing.
+    No model is asked, except where the settings have one describe images or cut by meaning, and none by a `dry_run`,
+    which changes nothing. With `same_embedder`, its vectors of chunks are those of the configured embedder.
 
     Raises:
         SettingsError: `same_embedder` is said of the offline rules.

@@ -211,7 +211,7 @@ def _fields(row: Row, kind: str, place: str) -> list[str]:
     text, weight = str(row.get("text", ", ".join(names))), _weight(str(row.get("weight", 1)))
     if not all(map(str.strip, names)) or not 0 <= weight < _WEIGHT_BELOW:
         raise DecisionError(
-            f"{place} lacks a name, or has a weight that is not from 0 to {_WEIGHT_BELOW:,}; give it both, or leave it out"
+            f"{place} lacks a name or a weight from 0 to {_WEIGHT_BELOW:,}; give it both, or leave it out"
         )
     if kind == "entities":
         return ["entity", *names, str(row.get("type", "other")), text]

@@ -229,9 +229,7 @@ def test_answers_of_the_rules_and_failures_make_room(paid: Settings, folder: Pat
     assert imported(paid, folder).chunks.known == 2
 
 
-def test_what_an_import_asks_is_told_and_a_trial_asks_nothing(
-    paid: Settings, folder: Path, loopback: Loopback
-) -> None:
+def test_what_an_import_asks_is_told_and_a_trial_asks_nothing(paid: Settings, folder: Path, loopback: Loopback) -> None:
     write_source(paid, "notes", {"a.docx": (SAMPLES / "figures.docx").read_bytes()})
     asking = paid.changed(
         chunking={"method": "semantic"},
