@@ -81,28 +81,23 @@ def evaluate(
     with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
         missing = missing_gold(knowledge, gold)
     unjudged = count_unjudged(rows, settings.query.mode, settings.llm)
-    became = _set_mode(judged) if set_mode else None
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
-        found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
-        terminal.print_json(
-            {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)}
-            | found
-            | ({"set_mode": became} if became else {})
-        )
+        facts = {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)}
+        facts |= _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
+        terminal.print_json(facts | ({"set_mode": _set_mode(judged)} if set_mode else {}))
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if unjudged:
-            console.print(
-                f"no judgement that can be read: {unjudged:,} of {len(gold):,} answers; try another llm.model"
-            )
+            of_all = f"{unjudged:,} of {len(gold):,} answers"
+            console.print(f"no judgement that can be read: {of_all}; try another llm.model")
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
-        if became:
-            console.print(became)
+        if set_mode:
+            console.print(_set_mode(judged))
         print_cost(console, spent_by(settings, account))
     return 1 if dropped else 0
 

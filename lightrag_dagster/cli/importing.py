@@ -33,10 +33,6 @@ _OUTCOMES = {
     "renamed": "with another path than there, which every system takes",
     "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
-_CUT_ALIKE = (
-    "where chunking.size and chunking.overlap were others there, set them so and import again, or into another source "
-    "once `run` has asked"
-)
 _NEXT = NEXT.replace("It takes", "They take")
 _TYPES_STAY = "A row with a description leaves the type of a name that documents have; one without sets it."
 _READERS = {"lightrag": imports.read_lightrag, "graphrag": imports.read_graphrag}
@@ -159,7 +155,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     if chunks.known:
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
-        yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}; {_CUT_ALIKE}"
+        advice = "with chunking.size and overlap as there, import again, or, once `run` has asked, into another source"
+        yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}; {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."

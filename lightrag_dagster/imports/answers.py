@@ -1,7 +1,6 @@
 """Answers and vectors of another system for the chunks of a source whose texts are equal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -72,26 +71,23 @@ def take_answers(
 
 def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str]]) -> pa.Array:
     """Return `chunk_id` of the rows of EXTRACTIONS in place of which the answers about their chunks are taken."""
-    columns = (rows[name].to_pylist() for name in ("chunk_id", "status", "model", "recipe", "responses"))
-    found = [
-        chunk
-        for chunk, status, model, of_row, responses in zip(*columns, strict=True)
-        if (said := answers.get(chunk))
-        and (status == "failed" or model.startswith(OF_RULES) or (of_row == recipe == TABLE and responses != [*said]))
-    ]
+    found = list[str]()
+    for row in rows.to_pylist():
+        given, replaces = answers.get(row["chunk_id"]), row["status"] == "failed" or row["model"].startswith(OF_RULES)
+        if given and (replaces or (row["recipe"] == recipe == TABLE and row["responses"] != [*given])):
+            found.append(row["chunk_id"])
     return pa.array(found, pa.string())
 
 
 def answered_chunks(source: str, tables: SourceTables, recipes: Recipes) -> pa.Array:
     """Return `chunk_id` of the chunks of a source about which a model has answered. Raises StoreError."""
-    found = [pa.array([], pa.string())]
+    found = set[str]()
     for table in (one.table for one in readings_of(recipes, source)):
         for version in earlier_versions(tables, table, source):
-            rows = tables.read(table, source, version, ["chunk_id", "model", "status"])
-            by_rules = [pc.starts_with(rows["model"], one) for one in OF_RULES]
-            nothing = reduce(pc.or_, by_rules, pc.equal(rows["status"], "failed"))
-            found.append(rows.filter(pc.invert(nothing))["chunk_id"].combine_chunks())
-    return pa.concat_arrays(found)
+            rows = tables.read(table, source, version, ["chunk_id", "model", "status"]).to_pylist()
+            made = (row for row in rows if row["status"] != "failed" and not row["model"].startswith(OF_RULES))
+            found |= {row["chunk_id"] for row in made}
+    return pa.array(sorted(found), pa.string())
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:

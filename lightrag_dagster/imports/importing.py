@@ -34,11 +34,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _SCHEMAS, _CLAIMS = Path("readings"), "claims"
 """The folder of schemas where the setting names none, and the pass."""
-
-_UNASKED = (
-    "this trial asks no model, so it leaves out descriptions of images (documents.describe_figures), and cuts by the "
-    "method recursive in place of semantic; the import does neither, and its numbers may be others"
-)
+_UNASKED = "this trial describes no image and cuts by recursive in place of semantic; the import asks models for both"
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from lightrag_dagster.storage.home import Home
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
-_WEIGHT_BELOW = 1_000_000_000
-"""The first number that is too long for a strength."""
+_WEIGHT_BELOW = 1_000_000_000  # too long for a strength
 _KINDS = ("chunks", "entities", "relationships")
 _TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
 _OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}

@@ -241,8 +241,7 @@ def test_what_an_import_asks_is_told_and_a_trial_asks_nothing(paid: Settings, fo
     assert import_base(asking, "notes", trial, same_embedder=False, dry_run=True).cost_usd is None
     assert loopback.requests == []
     assert sorted(set(trial.notes) - set(base.notes)) == [
-        "this trial asks no model, so it leaves out descriptions of images (documents.describe_figures), and cuts by "
-        "the method recursive in place of semantic; the import does neither, and its numbers may be others"
+        "this trial describes no image and cuts by recursive in place of semantic; the import asks models for both"
     ]
     made = import_base(asking, "notes", base, same_embedder=False)
     assert {"messages" in one.body for one in loopback.requests} == {True, False}

@@ -19,8 +19,8 @@ from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 _KEY = ["source", "chunk_id", "extraction_key"]
 # Chunks whose records are kept at a time: as Python objects they take much more room than in a table.
 _CHUNKS_AT_ONCE = 1024
+# Identities of models made of rules, whose answers have as many rows as they find.
 OF_RULES = ("offline/", "mentions/")
-"""Identities of models made of rules, whose answers have as many rows as they find, and cost nothing."""
 
 
 class Mentions(NamedTuple):
