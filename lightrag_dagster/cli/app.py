@@ -218,6 +218,9 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
+    set_mode: Annotated[
+        bool, typer.Option("--set-mode", help="Write a mode that finds more than the default one into lightrag.yaml.")
+    ] = False,
     max_cost: options.MaxCost = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -226,11 +229,13 @@ def evaluate(
     from lightrag_dagster.cli.evaluate import make_questions
 
     overrides = _overrides(max_cost=max_cost)
+    if make and set_mode:
+        raise typer.BadParameter("goes by questions of people, without --make-questions", param_hint="--set-mode")
     if make:
         raise typer.Exit(make_questions(console(), make, questions, overrides, price=price, as_json=as_json))
     if price:
         raise typer.BadParameter("is for --make-questions", param_hint="--price")
-    raise typer.Exit(measure(console(), questions, overrides, as_json=as_json))
+    raise typer.Exit(measure(console(), questions, overrides, set_mode=set_mode, as_json=as_json))
 
 
 for command in analysts.COMMANDS:

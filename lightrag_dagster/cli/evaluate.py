@@ -3,6 +3,7 @@
 With `--make-questions` these are drafted by a model, or taken out of the text.
 """
 
+import shutil
 from pathlib import Path
 from uuid import uuid4
 
@@ -38,8 +39,10 @@ from lightrag_dagster.evaluation.summary import (
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import QuerySettings, Settings, load_settings, settings_file
+from lightrag_dagster.settings.yaml_files import read_settings, with_value
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.files.atomic import replacing
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
@@ -47,10 +50,13 @@ _MOST_DOCUMENTS = 5_000
 """Documents that the questions are about; a copy of 5,000 is built in less than two minutes by the offline rules."""
 
 
-def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, as_json: bool) -> int:
+def evaluate(
+    console: Console, questions: Path | None, overrides: Overrides, *, set_mode: bool = False, as_json: bool
+) -> int:
     """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
 
-    `overrides` are settings for this evaluation alone, by section.
+    `overrides` are settings for this evaluation alone, by section. With `set_mode`, a mode that is better than the
+    default one is written into the settings file.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.
@@ -77,23 +83,40 @@ def evaluate(console: Console, questions: Path | None, overrides: Overrides, *, 
     unjudged = count_unjudged(rows, settings.query.mode, settings.llm)
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
-        found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
-        terminal.print_json(
-            {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)} | found
-        )
+        facts = {"snapshot_id": snapshot_id, "unjudged": unjudged, "cost_usd": spent_by(settings, account)}
+        facts |= _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
+        terminal.print_json(facts | ({"set_mode": _set_mode(judged)} if set_mode else {}))
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if unjudged:
-            console.print(
-                f"no judgement that can be read: {unjudged:,} of {len(gold):,} answers; try another llm.model"
-            )
+            of_all = f"{unjudged:,} of {len(gold):,} answers"
+            console.print(f"no judgement that can be read: {of_all}; try another llm.model")
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
+        if set_mode:
+            console.print(_set_mode(judged))
         print_cost(console, spent_by(settings, account))
     return 1 if dropped else 0
+
+
+def _set_mode(judged: Verdict) -> str:
+    """Write a better mode than the default one into the settings file, and return what became of it."""
+    if not judged.better:
+        return f"query.mode stays {judged.default}, since no mode finds more"
+    mode, file = judged.better[0].mode, settings_file()
+    text = file.read_bytes().decode() if file.is_file() else ""
+    is_here = (read_settings(file).get("query") or {}).get("mode", QuerySettings().mode) == judged.default
+    if not is_here or (made := with_value(text, "query", "mode", mode)) is None:
+        where = f"in {file}" if is_here else "in the LIGHTRAG_… variable or the defs.yaml that has it"
+        return f"query.mode stays {judged.default}, since it cannot be changed safely; write `mode: {mode}` {where}"
+    with replacing(file.resolve()) as temporary:
+        temporary.write_bytes(made.encode())
+        if file.exists():
+            shutil.copymode(file, temporary)
+    return f"query.mode is {mode} now, by {file}; all else in that file is as it was"
 
 
 def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
@@ -127,7 +150,8 @@ def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
         for name, one in carriers.items()
         if one
     }
-    return {"modes": summary.to_pylist(), "beside": beside, "carriers": by}
+    best = {language: judge_default(of, "").best for language, of in by_language(rows).items()}
+    return {"modes": summary.to_pylist(), "beside": beside, "carriers": by, "best_by_language": best}
 
 
 def make_questions(

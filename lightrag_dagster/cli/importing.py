@@ -12,6 +12,7 @@ from lightrag_dagster import imports
 from lightrag_dagster.cli.curate import NEXT, signed
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new, write_new_csv
+from lightrag_dagster.cli.run import print_cost
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.pricing import plan_questions
@@ -126,18 +127,21 @@ def _import(
             todays[0], options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
         )
         plan_questions(made.plan, todays[0])
-    if options.names:
+    if options.names and not options.dry_run:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))
     if options.as_json:
         documents, edited = made.documents, [name._asdict() for name in base.edited]
         facts = {"documents": documents.counts, "first_documents": documents.first, "chunks": made.chunks._asdict()}
-        facts |= {"vectors": made.vectors, "edited": edited, "notes": notes, "plan": made.plan.to_dict()}
+        facts |= {"vectors": made.vectors, "cost_usd": made.cost_usd or 0.0, "edited": edited, "notes": notes}
+        facts["plan"] = made.plan.to_dict()
         print_json({"source": options.source, "dry_run": options.dry_run, **said} | facts)
         return
     for line in (*_lines(made, base, options), *(f"note: {note}" for note in notes)):
         console.print(line)
-    console.print(f"Nothing was {'changed' if options.dry_run else 'asked'}. The run that follows:")
+    print_cost(console, made.cost_usd or 0)
+    nothing = "Nothing was changed. " if options.dry_run else "Nothing was asked. " if made.cost_usd is None else ""
+    console.print(f"{nothing}The run that follows:")
     print_plan(console, made.plan)
 
 
@@ -151,14 +155,15 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     if chunks.known:
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
-        yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}"
+        advice = "with chunking.size and overlap as there, import again, or, once `run` has asked, into another source"
+        yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}; {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
     if base.edited:
-        wheres = [one.where for one in base.edited]
+        wheres, lists = [one.where for one in base.edited], "would list" if would and options.names else "lists"
         yield (
             f"Names that were edited or merged there: {wheres.count('graph'):,} in its graph alone, "
             f"{wheres.count('answers'):,} in the answers alone, {wheres.count('description'):,} with another "
-            f"description; these edits do not come along, {options.names or '--names FILE'} lists them for `curate`."
+            f"description; these edits do not come along, {options.names or '--names FILE'} {lists} them for `curate`."
         )

@@ -1,19 +1,21 @@
 """Answers and vectors of another system for the chunks of a source whose texts are equal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest, embedding_key, extraction_key, text_digest
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.imports.stored import StoredBase, key_of
+from lightrag_dagster.imports.stored import TABLE, StoredBase, key_of
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions, readings_of
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, earlier_versions, ingestion
 from lightrag_dagster.schemas import EXTRACTIONS
+from lightrag_dagster.stages.extraction.mentions import OF_RULES
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -38,21 +40,25 @@ def take_answers(
 ) -> TakenAnswers:
     """Give the chunks of a source without a row the stored answers about their text, as rows of the base's recipe.
 
-    They are the base's claims for the `reading` of a pass. The next run then asks about the others. Raises StoreError.
+    They are the base's claims for the `reading` of a pass. A row that failed, or that rules made, makes room for one,
+    and one of a table for what the table says now. The next run then asks about the others. Raises StoreError.
     """
     step, known, answered = IngestionStep.of(source, tables, recipes), 0, 0
     table, answers = reading.table, base.claims if reading.of_pass else base.answers
     with ingestion(tables, source):
         chunks = tables.require("chunks", source)
         keys = {chunk: key_of(content) for chunk, content, _ in _chunks(tables, source)}
+        said_of = {chunk: answers[key] for chunk, key in keys.items() if key in answers}
         stored, parts = [], shards(chunks.rows)
         earlier = Reusable.of(table, source, tables, base.recipe)
         ids = pa.table({"chunk_id": sorted(keys)})
         for shard in parts:
             before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, table, shard)]
             kept, left = keep_extractions(shard.of(ids, "chunk_id"), before, retry_failed=False)
-            texts = {chunk: keys[chunk] for chunk in left["chunk_id"].to_pylist()}
-            rows = [_row(source, chunk, base, answers[key]) for chunk, key in texts.items() if key in answers]
+            room = _making_room(kept, base.recipe, said_of)
+            kept = kept.filter(pc.invert(pc.is_in(kept["chunk_id"], value_set=room)))
+            asked = [*left["chunk_id"].to_pylist(), *room.to_pylist()]
+            rows = [_row(source, chunk, base, said_of[chunk]) for chunk in asked if chunk in said_of]
             made = pa.concat_tables([kept, pa.Table.from_pylist(rows, schema=EXTRACTIONS)])
             stored.append(tables.store(table, source, reading.rows(made)))
             known, answered = known + len(kept), answered + len(rows)
@@ -61,6 +67,27 @@ def take_answers(
             inputs = {"imported": digest(base.recipe)}
             tables.record(table, source, stored, inputs=inputs, recipe=recipes.of_table(table, source))
     return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
+
+
+def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str]]) -> pa.Array:
+    """Return `chunk_id` of the rows of EXTRACTIONS in place of which the answers about their chunks are taken."""
+    found = list[str]()
+    for row in rows.to_pylist():
+        given, replaces = answers.get(row["chunk_id"]), row["status"] == "failed" or row["model"].startswith(OF_RULES)
+        if given and (replaces or (row["recipe"] == recipe == TABLE and row["responses"] != [*given])):
+            found.append(row["chunk_id"])
+    return pa.array(found, pa.string())
+
+
+def answered_chunks(source: str, tables: SourceTables, recipes: Recipes) -> pa.Array:
+    """Return `chunk_id` of the chunks of a source about which a model has answered. Raises StoreError."""
+    found = set[str]()
+    for table in (one.table for one in readings_of(recipes, source)):
+        for version in earlier_versions(tables, table, source):
+            rows = tables.read(table, source, version, ["chunk_id", "model", "status"]).to_pylist()
+            made = (row for row in rows if row["status"] != "failed" and not row["model"].startswith(OF_RULES))
+            found |= {row["chunk_id"] for row in made}
+    return pa.array(sorted(found), pa.string())
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:

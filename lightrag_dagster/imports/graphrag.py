@@ -167,12 +167,12 @@ def _as_dated(day: str, text: str) -> str:
 
 def _as_written(name: str, text: str) -> str:
     """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
-    capitals = _capitals(text)
-    start = capitals.find(name)
-    end = start + len(name)
-    is_part = capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()
-    found = text[start:end]
-    return name if start < 0 or is_part or name_key(found) != name_key(name) else found
+    capitals, start = _capitals(text), -1
+    while name and (start := capitals.find(name, start + 1)) >= 0:
+        end = start + len(name)
+        if not (capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()):
+            return text[start:end] if name_key(text[start:end]) == name_key(name) else name
+    return name
 
 
 @lru_cache(maxsize=1)

@@ -12,17 +12,19 @@ import yaml
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
+from lightrag_dagster.imports.answers import TakenAnswers, answered_chunks, take_answers, take_vectors
 from lightrag_dagster.imports.files import WrittenDocuments, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import Reading
-from lightrag_dagster.pipeline.ingest import SourceIngestion
+from lightrag_dagster.pipeline.ingest import SourceIngestion, source_to_read
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.overlay import overlay
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.sources import Source, why_misnamed
 from lightrag_dagster.storage.files.atomic import disk_errors, write_text
@@ -32,24 +34,30 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _SCHEMAS, _CLAIMS = Path("readings"), "claims"
 """The folder of schemas where the setting names none, and the pass."""
+_UNASKED = "this trial describes no image and cuts by recursive in place of semantic; the import asks models for both"
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run."""
+    """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run.
+
+    `cost_usd` is what it spent on describing figures and cutting by meaning; None if no model was to be asked.
+    """
 
     documents: WrittenDocuments
     chunks: TakenAnswers
     vectors: int
     plan: Plan
+    cost_usd: float | None = None
 
 
 def import_base(
     settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool = False
 ) -> Imported:
-    """Import a base of another system into a source, which is a plain one from then on; no model is asked.
+    """Import a base of another system into a source, which is a plain one from then on.
 
-    With `same_embedder`, its vectors of chunks are those of the configured embedder. A `dry_run` changes nothing.
+    No model is asked, except where the settings have one describe images or cut by meaning, and none by a `dry_run`,
+    which changes nothing. With `same_embedder`, its vectors of chunks are those of the configured embedder.
 
     Raises:
         SettingsError: `same_embedder` is said of the offline rules.
@@ -72,17 +80,22 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
-    ingestion = SourceIngestion(source, tables, recipes, Account.of(f"import-{uuid4()}", source, settings.llm))
-    ingestion.read()
-    if dry_run:
-        chunk_source(source, tables, recipes)  # without an embedder, as in a plan
+    answered, account = answered_chunks(source, tables, recipes), f"import-{uuid4()}"
+    asks = recipes.describes_figures or recipes.compares_meaning
+    if dry_run:  # without models, as in a plan
+        base.notes.extend([_UNASKED] if asks else [])
+        read_source(source_to_read(settings, source), tables, recipes)
+        chunk_source(source, tables, recipes, answered=answered)
     else:
-        ingestion.chunk()
+        ingestion = SourceIngestion(source, tables, recipes, Account.of(account, source, settings.llm))
+        ingestion.read()
+        ingestion.chunk(answered)
     taken = take_answers(source, tables, recipes, base)
     if base.schema:
         _take_claims(source, tables, recipes, base)
     vectors = take_vectors(source, tables, recipes, base) if same_embedder else 0
-    return Imported(written, taken, vectors, make_plan(settings, [source]))
+    spent = Ledger(Home.of(settings).ledger).spent(account) if asks and not dry_run else None
+    return Imported(written, taken, vectors, make_plan(settings, [source]), spent)
 
 
 def _with_schema(settings: Settings, source: str, base: StoredBase, *, dry_run: bool) -> Settings:

@@ -63,16 +63,20 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
 
 
 class _Chunks(NamedTuple):
-    """The key of the text, the keys of answers and the document of each chunk; the texts of those that list none."""
+    """The key of the text, the keys of answers and the document of each chunk; the texts of those that list none.
+
+    `inner` are last windows of a document that end the one before, which is one with them here.
+    """
 
     keys: dict[str, str]
     listed: dict[str, list[str]]
     document: dict[str, str]
     silent: dict[str, str]
+    inner: dict[str, str]
 
 
 def _chunks(stores: JsonStores) -> _Chunks:
-    found = _Chunks({}, {}, {}, {})
+    found, before, whole = _Chunks({}, {}, {}, {}, {}), "", ""
     for key, row in stores.rows(_CHUNKS):
         text, names = _text(row, "content"), row.get("llm_cache_list")
         listed = names if isinstance(names, list) else []
@@ -80,6 +84,9 @@ def _chunks(stores: JsonStores) -> _Chunks:
         found.listed[key] = [one for one in listed if isinstance(one, str) and _EXTRACT in one]
         if not found.listed[key]:
             found.silent[key] = text
+        if text.strip() and whole.endswith(text.strip()) and found.document[key] == found.document[before]:
+            found.inner[key] = found.inner.get(before, before)
+        before, whole = key, text.rstrip()
     return found
 
 
@@ -129,7 +136,12 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
             found[key] = answers
             lost["answers to requests for more that are missing, of chunks with a first answer"] += missing
     stores.notes += [f"{what}: {number:,}" for what, number in lost.items() if number]
-    return found, summaries, silent | {chunk for chunk, key in chunks.keys.items() if key not in found}
+    silent |= {chunk for chunk, key in chunks.keys.items() if key not in found}
+    own = {key for chunk, key in chunks.keys.items() if chunk not in chunks.inner}
+    for key, outer in sorted({(chunks.keys[one], chunks.keys[other]) for one, other in chunks.inner.items()}):
+        if key in found and outer in found and key != outer:
+            found[outer] += found[key] if key in own else found.pop(key)
+    return found, summaries, silent
 
 
 def _text_asked(prompt: str) -> str:
@@ -211,10 +223,11 @@ def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summari
     """Return the names that graph and answers do not share, and those with a description that no answer has."""
     names, texts = dict[str, str](), set(map(_letters, summaries))
     for records in (parse_response(one) for several in answers for one in several):
-        said = [one.name for one in records.entities] + [
-            name for one in records.relations for name in (one.src, one.tgt)
-        ]
+        said = [one.name for one in records.entities]
+        said += [name for one in records.relations for name in (one.src, one.tgt)]
         names |= {name_key(name): name for name in said}
+        # LightRAG describes an end without a row by its relation.
+        texts |= {_letters(one.description) for one in records.relations}
         texts |= {_letters(one.description) for one in records.entities}
     here = {name_key(name) for name in graph.descriptions}
     found = [EditedName(name, "answers") for key, name in names.items() if key not in here]

@@ -10,6 +10,9 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.stages.extraction.parsing import MOST_ROWS
 from lightrag_dagster.stages.extraction.writing import write_answer
 
+TABLE = "table"
+"""The recipe of rows of a table that a person keeps."""
+
 
 class StoredDocument(NamedTuple):
     """A document: its id, the path or name under which it came in, empty if there was none, and its text."""

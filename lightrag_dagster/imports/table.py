@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
 from lightrag_dagster.errors import DecisionError, SourceError, one_line
-from lightrag_dagster.imports.stored import StoredBase, StoredDocument, answers_of, key_of, valid
+from lightrag_dagster.imports.stored import TABLE, StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
@@ -24,10 +24,10 @@ from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 from lightrag_dagster.storage.home import Home
 
-_RECIPE = "table"
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
+_WEIGHT_BELOW = 1_000_000_000  # too long for a strength
 _KINDS = ("chunks", "entities", "relationships")
 _TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
 _OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}
@@ -197,7 +197,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
     answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
-    return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
+    return StoredBase(TABLE, "a table", documents, answers) if chunks else None, left
 
 
 def _content(chunk: Row) -> str:
@@ -207,11 +207,22 @@ def _content(chunk: Row) -> str:
 def _fields(row: Row, kind: str, place: str) -> list[str]:
     """Return the fields of an entity or relation in an answer."""
     names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
-    text, weight = str(row.get("text", ", ".join(names))), str(row.get("weight", 1))
-    if not all(map(str.strip, names)) or strength(weight) is None:
-        raise DecisionError(f"{place} lacks a name, or its weight is not a number; give it both, or leave it out")
+    text, weight = str(row.get("text", ", ".join(names))), _weight(str(row.get("weight", 1)))
+    if not all(map(str.strip, names)) or not 0 <= weight < _WEIGHT_BELOW:
+        raise DecisionError(
+            f"{place} lacks a name or a weight from 0 to {_WEIGHT_BELOW:,}; give it both, or leave it out"
+        )
     if kind == "entities":
         return ["entity", *names, str(row.get("type", "other")), text]
     # With a strength, the description is the field that ends as a sentence does.
-    ending = [] if weight in ("1", "1.0") else [weight]
+    ending = [] if weight == 1 else [f"{weight:.6f}".rstrip("0").rstrip(".")]
     return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if ending else text, *ending]
+
+
+def _weight(text: str) -> float:
+    """Return the number in a text, or that of its words as of a strength; NaN if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        found = strength(text)
+        return math.nan if found is None else found

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
@@ -21,6 +22,9 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,14 @@ class SourceIngestion:
         source = source_to_read(settings, self.source)
         return [read_source(source, self.tables, self.recipes, describer if self.recipes.describes_figures else None)]
 
-    def chunk(self) -> list[StageReport]:
+    def chunk(self, answered: "pa.Array | None" = None) -> list[StageReport]:
         """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill.
 
-        Raises as `chunk_source`.
+        `answered` and errors are as in `chunk_source`.
         """
         embedder = partial(open_embedder, self.recipes.settings.embedding, self.tables.home, self.account)
         compares = self.recipes.compares_meaning
-        return [chunk_source(self.source, self.tables, self.recipes, embedder if compares else None)]
+        return [chunk_source(self.source, self.tables, self.recipes, embedder if compares else None, answered)]
 
     def extract(self) -> list[StageReport] | Waiting:
         """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.

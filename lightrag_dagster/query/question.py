@@ -126,7 +126,8 @@ def question_of(
     mode = _mode(settings.mode)
     if not asked:
         raise QueryError("the question is empty; ask something")
-    if mode.retrieves and len(asked) + len(_WIDE.findall(asked)) < _MIN_WEIGHT:
+    weight = any(map(str.isalnum, asked)) * (len(asked) + len(_WIDE.findall(asked)))
+    if mode.retrieves and weight < _MIN_WEIGHT:
         unbounded = " or ".join(name for name, one in MODES.items() if not one.retrieves)
         raise QueryError(
             f"the question {asked!r} is too short; use at least {_MIN_WEIGHT} letters"

@@ -242,7 +242,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        return (init_settings, env_settings, InitSettingsSource(settings_cls, read_settings(_file())))
+        return (init_settings, env_settings, InitSettingsSource(settings_cls, read_settings(settings_file())))
 
 
 class Chosen(NamedTuple):
@@ -260,7 +260,8 @@ class Chosen(NamedTuple):
 _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
 
 
-def _file() -> Path:
+def settings_file() -> Path:
+    """Return the file of settings in use, which may be missing."""
     chosen = _chosen.get()
     return (chosen and chosen.file) or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
 
@@ -293,7 +294,7 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
-    chosen, file = _chosen.get() or Chosen(), _file()
+    chosen, file = _chosen.get() or Chosen(), settings_file()
     if chosen.file and not file.is_file():
         raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():

@@ -57,13 +57,40 @@ def lines_of(text: str, place: Iterable[int | str]) -> list[int]:
         if isinstance(node, yaml.SequenceNode):
             inside = {str(at): (one, one) for at, one in enumerate(node.value)}
         else:
-            found = node.value if isinstance(node, yaml.MappingNode) else ()
-            inside = {key.value: (key, value) for key, value in found if isinstance(key, yaml.ScalarNode)}
+            inside = {key.value: (key, value) for key, value in _of_names(node)}
         if part not in inside:
             break
         key, node = inside[part]
         lines.append(key.start_mark.line + 1)
     return lines
+
+
+def _of_names(node: yaml.Node | None) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    """Return the names of a mapping and their values; none of another node."""
+    found = node.value if isinstance(node, yaml.MappingNode) else ()
+    return [(key, value) for key, value in found if isinstance(key, yaml.ScalarNode)]
+
+
+def with_value(text: str, section: str, name: str, value: str) -> str | None:
+    """Return settings in YAML with another value in a section, and all else as it is; None where that is not simple."""
+    node = yaml.compose(text, yaml.SafeLoader)
+    inside = {key.value: one for key, one in _of_names(node)}.get(section)
+    if inside is None:
+        start, end, said = len(text), len(text), f"{section}:\n  {name}: {value}\n"
+        said = said if not text or text.endswith("\n") else f"\n{said}"
+    elif old := {key.value: one for key, one in _of_names(inside)}.get(name):
+        start, end, said = old.start_mark.index, old.end_mark.index, value
+    elif first := next((key.start_mark for key, _ in _of_names(inside)), None):
+        between = ", " if text[inside.start_mark.index] == "{" else f"\n{' ' * first.column}"
+        start, end, said = first.index, first.index, f"{name}: {value}{between}"
+    else:
+        return None
+    made, values = f"{text[:start]}{said}{text[end:]}", load_yaml(text) or {}
+    wanted = {**values, section: {**(values.get(section) or {}), name: value}}
+    try:
+        return made if load_yaml(made) == wanted else None
+    except yaml.YAMLError:
+        return None
 
 
 def read_settings(file: Path) -> dict[str, Any]:

@@ -65,6 +65,38 @@ def test_the_best_mode_is_said_with_its_setting(
 
 
 @pytest.mark.long
+def test_a_better_mode_is_set_by_one_command(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path
+) -> None:
+    file, said = Path("own.yaml"), "# ours\nquery:\n  # few\n  top_k: 1\n  chunk_top_k: 1\n  mode: global  # for now\n"
+    file.write_text(said)
+    file.chmod(0o600)
+    monkeypatch.setenv("LIGHTRAG_CONFIG", "own.yaml")
+    publish_sources(load_settings(), {"notes": FACTS})
+    monkeypatch.setenv("LIGHTRAG_QUERY__MODE", "local")
+    asked = ("evaluate", "--questions", str(questions), "--set-mode", "--json")
+    there = json.loads(command(capfd, monkeypatch, *asked)[1])
+    assert (there["set_mode"].startswith("query.mode stays local"), file.read_text()) == (True, said)
+    monkeypatch.delenv("LIGHTRAG_QUERY__MODE")
+    found = json.loads(command(capfd, monkeypatch, *asked)[1])
+    mode = load_settings().query.mode
+    assert mode != "global"
+    assert found["set_mode"] == f"query.mode is {mode} now, by own.yaml; all else in that file is as it was"
+    assert found["best_by_language"] == {}
+    assert file.read_text() == said.replace("mode: global", f"mode: {mode}")
+    assert file.stat().st_mode & 0o777 == 0o600
+    again = " ".join(command(capfd, monkeypatch, *asked[:-1])[1].split())
+    assert f"query.mode stays {mode}, since no mode finds more" in again
+
+
+def test_a_mode_is_set_by_questions_of_people_alone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "evaluate", "--make-questions", "2", "--set-mode")
+    assert (code, "goes by questions of people" in errors) == (2, True)
+
+
+@pytest.mark.long
 def test_no_source_is_needed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
 ) -> None:

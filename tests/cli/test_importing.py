@@ -32,6 +32,8 @@ def bring(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
 @pytest.mark.long
 def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import, folder: Path) -> None:
     write_json(folder, rows_of(TEXTS | {"big.txt": "x" * 21_000_000}, ANSWERS | {"Gone.": ["An answer."]}))
+    code, said, errors = bring("--source", "wiki", "--names", "names.csv", "--dry-run")
+    assert (code, errors, "names.csv would list them" in said, Path("names.csv").exists()) == (0, "", True, False)
     code, said, errors = bring("--source", "wiki", "--names", "names.csv")
     assert (code, errors) == (0, "")
     lines = said.splitlines()
@@ -107,7 +109,8 @@ def test_a_folder_of_graphrag_says_what_comes_along(
     assert said.splitlines()[:5] == [
         "Documents new: 2, first notes.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
-        "Answers about texts that are cut otherwise here, not taken: 1",
+        "Answers about texts that are cut otherwise here, not taken: 1; with chunking.size and overlap as there, "
+        "import again, or, once `run` has asked, into another source",
         "Vectors of chunks: 0 taken.",
         "Nothing was asked. The run that follows:",
     ]

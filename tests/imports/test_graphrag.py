@@ -110,6 +110,23 @@ def test_what_does_not_come_along_is_said(tmp_path: Path) -> None:
     assert note.endswith(": 1")
 
 
+@pytest.mark.parametrize(
+    ("title", "text", "name"),
+    [
+        ("ADA", "Canada hired Ada in May.", "Ada"),
+        ("ADA", "Canada and Adam.", "ADA"),
+        ("AA", "Baaa aa.", "aa"),
+        ("ADA_1", "ada_1b, Ada_1", "Ada_1"),
+    ],
+)
+def test_a_name_is_as_its_first_place_that_is_a_whole_word(tmp_path: Path, title: str, text: str, name: str) -> None:
+    made = tables()
+    made["text_units"][0]["text"] = text
+    made["entities"][0]["title"] = title
+    [answer] = read_graphrag(write(tmp_path, made), MOST).answers[key_of(text)]
+    assert name in {one.name for one in parse_response(answer).entities}
+
+
 def test_a_unit_of_many_rows_loses_none(tmp_path: Path) -> None:
     made = tables()
     made["entities"] = [

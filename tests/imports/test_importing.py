@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.imports import Imported, import_base, read_lightrag
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -25,6 +26,7 @@ from tests.loopback import END_MARK, Loopback
 from tests.support import FLOOD, OFFICE, build, write_source
 from tests.traces import places
 
+SAMPLES = Path(__file__).parents[1] / "readers/samples"
 NEW = "Ulla Berg keeps the archive in Bergen."
 
 
@@ -182,6 +184,68 @@ def test_again_takes_what_is_new(paid: Settings, folder: Path, loopback: Loopbac
     again = imported(paid, folder)
     assert again.chunks.answered == 0
     assert make_plan(paid, ["notes"]).total.high == 0
+
+
+def test_documents_without_answers_are_cut_again_by_the_chunking_of_now(
+    paid: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    """As where an import was tried before `chunking.size` was that of LightRAG."""
+    long = " ".join(f"Sentence {at} of a long note." for at in range(40))
+    small = paid.changed(chunking={"size": 100, "overlap": 0})
+    made = {span: long[span.char_start : span.char_end] for span in load_tokenizer("o200k_base").windows(long, 100, 0)}
+    said = [f"entity<|#|>Ulla Berg<|#|>person<|#|>Ulla Berg keeps it.\n{END_MARK}"]
+    stores = rows_of({"office.txt": OFFICE, "long.txt": long})
+    for at, text in enumerate(made.values()):
+        of_chunk = rows_of({f"part {at}": text}, {text: said})
+        for name in ("text_chunks", "llm_response_cache"):
+            stores[name] |= of_chunk[name]
+        chunk = next(reversed(stores["text_chunks"].values()))
+        chunk["full_doc_id"] = list(stores["full_docs"])[-1]
+    folder = write_json(tmp_path / "rag", stores)
+    assert imported(paid, folder).chunks._asdict() == {"chunks": 2, "known": 0, "answered": 1, "unused": len(made)}
+    assert imported(paid, folder).chunks.unused == len(made)
+    again = {"chunks": 1 + len(made), "known": 1, "answered": len(made), "unused": 0}
+    assert imported(small, folder, dry_run=True).chunks._asdict() == again
+    assert imported(small, folder).chunks._asdict() == again
+    assert imported(paid, folder).chunks._asdict() == again | {"known": 1 + len(made), "answered": 0}
+    assert loopback.requests == []
+
+
+@pytest.mark.long
+def test_documents_of_which_a_chunk_was_asked_about_stay_as_they_are_cut(
+    paid: Settings, folder: Path, loopback: Loopback
+) -> None:
+    write_source(paid, "notes", {"own.txt": " ".join(f"Sentence {at} of a long note." for at in range(40))})
+    build(paid)
+    small = paid.changed(chunking={"size": 100, "overlap": 0})
+    assert imported(small, folder).chunks._asdict() == {"chunks": 3, "known": 1, "answered": 2, "unused": 0}
+
+
+@pytest.mark.long
+def test_answers_of_the_rules_and_failures_make_room(paid: Settings, folder: Path, loopback: Loopback) -> None:
+    write_source(paid, "notes", {"notes.txt": FLOOD, "office.pdf.txt": OFFICE})
+    build(paid.changed(llm={"provider": "offline"}))
+    assert imported(paid, folder).chunks._asdict() == {"chunks": 2, "known": 0, "answered": 2, "unused": 0}
+    assert imported(paid, folder).chunks.known == 2
+
+
+def test_what_an_import_asks_is_told_and_a_trial_asks_nothing(paid: Settings, folder: Path, loopback: Loopback) -> None:
+    write_source(paid, "notes", {"a.docx": (SAMPLES / "figures.docx").read_bytes()})
+    asking = paid.changed(
+        chunking={"method": "semantic"},
+        documents={"describe_figures": True},
+        llm={"model": "gpt-4o-mini"},
+        embedding={"model": "text-embedding-3-small"},
+    )
+    trial, base = read_lightrag(folder, 1000), read_lightrag(folder, 1000)
+    assert import_base(asking, "notes", trial, same_embedder=False, dry_run=True).cost_usd is None
+    assert loopback.requests == []
+    assert sorted(set(trial.notes) - set(base.notes)) == [
+        "this trial describes no image and cuts by recursive in place of semantic; the import asks models for both"
+    ]
+    made = import_base(asking, "notes", base, same_embedder=False)
+    assert {"messages" in one.body for one in loopback.requests} == {True, False}
+    assert made.cost_usd
 
 
 @pytest.mark.long

@@ -11,6 +11,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.imports import StoredBase, read_lightrag
 from lightrag_dagster.imports.stored import EditedName, key_of
 from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json, write_lines, write_vectors
+from tests.loopback import END_MARK
 from tests.support import FLOOD, OFFICE
 
 MOST = 100_000
@@ -177,6 +178,35 @@ def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
         EditedName("Jonas Feld", "answers"),
         EditedName("STATION 14", "description", "By hand."),
     ]
+
+
+def test_an_end_of_a_relation_that_no_row_names_is_not_called_edited(tmp_path: Path) -> None:
+    """LightRAG makes it a node with the description of the relation."""
+    said = "relation<|#|>Priya Nair<|#|>Depot<|#|>keeps<|#|>Priya Nair keeps the depot.\n"
+    write_json(tmp_path, rows_of({"notes.txt": FLOOD}, {FLOOD: [said + ANSWERS[FLOOD][0]]}))
+    nodes = {"Priya Nair": "Priya Nair repairs sensors.", "Station 14": "Station 14 has a sensor."}
+    write_graph(tmp_path, nodes | {"Depot": "Priya Nair keeps the depot."}, [("Priya Nair", "Depot")])
+    assert read(tmp_path).edited == []
+
+
+def test_the_answers_of_a_last_window_inside_the_one_before_are_of_that_one(tmp_path: Path) -> None:
+    """LightRAG cuts 1,200 tokens into windows of 1,200 and of 100; here they are one."""
+    end, last = FLOOD[-20:], f"entity<|#|>End<|#|>place<|#|>The end.\n{END_MARK}"
+    texts = {"a.txt": FLOOD, "again.txt": FLOOD}
+    stores = rows_of(texts)
+    for doc, text in zip(list(stores["full_docs"]), texts.values(), strict=True):
+        more = rows_of({text: end}, {end: [last]})
+        stores["llm_response_cache"] |= more["llm_response_cache"]
+        [row] = more["text_chunks"].values()
+        chunks = list(stores["text_chunks"].items())
+        at = next(number for number, (_, one) in enumerate(chunks, 1) if one["full_doc_id"] == doc)
+        stores["text_chunks"] = dict([*chunks[:at], (f"{doc}-chunk-001", row | {"full_doc_id": doc}), *chunks[at:]])
+    assert read(write_json(tmp_path, stores)).answers == {key_of(FLOOD): (*ANSWERS[FLOOD], last)}
+    stores["text_chunks"] |= rows_of({"end.txt": end}, {end: [last]})["text_chunks"]
+    assert read(write_json(tmp_path, stores)).answers == {
+        key_of(FLOOD): (*ANSWERS[FLOOD], last),
+        key_of(end): (last,),
+    }
 
 
 @pytest.mark.parametrize("lost", ["a cache", "an answer", "a part", "the chunks"])

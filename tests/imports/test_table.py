@@ -136,6 +136,50 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
     assert paths == ["doc-2.txt", "lamps.txt"]
 
 
+@pytest.mark.parametrize(
+    ("weight", "found"),
+    [
+        (5 / 6, 0.833333),
+        (1e-05, 0.00001),
+        ("2.5", 2.5),
+        ("high", 1.0),
+        ("80%", 0.8),
+        (1, 1.0),
+        (1.0, 1.0),
+        (0, 0.0),
+        (100, 100.0),
+        (1e-9, 0.0),
+    ],
+)
+def test_a_weight_may_be_any_number(tmp_path: Path, weight: object, found: float) -> None:
+    [row] = GRAPH["relationships"]
+    (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"relationships": [row | {"weight": weight}]}))
+    base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+    assert base
+    [answer] = [one for several in base.answers.values() for one in several if "Alice" in one]
+    [relation] = parse_response(answer).relations
+    assert (relation.weight, relation.description.rstrip(".")) == (found, "made")
+
+
+@pytest.mark.long
+def test_a_custom_graph_that_was_corrected_is_taken_again(settings: Settings, tmp_path: Path) -> None:
+    first, *others = GRAPH["entities"]
+    more = [first | {"description": "She makes glass lamps."}, *others, others[0] | {"entity_name": "Glass"}]
+    for entities, known in ((GRAPH["entities"], 0), (more, 1), (more, 2)):
+        (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"entities": entities}))
+        base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+        assert base
+        made = import_base(settings, "lamps", base, same_embedder=False)
+        assert made.chunks._asdict() == {"chunks": 2, "known": known, "answered": 2 - known, "unused": 0}
+        build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        rows = knowledge.sql("SELECT name, description FROM entities ORDER BY name").to_pydict()
+    assert rows == {
+        "name": ["Alice", "Glass", "Lamp"],
+        "description": ["She makes glass lamps.", "A lamp.", "A lamp."],
+    }
+
+
 def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
     rows = [{"entity_name": f"Name {at}", "source_id": "doc-1"} for at in range(900)]
     (tmp_path / "a.json").write_text(json.dumps({"chunks": GRAPH["chunks"], "entities": rows}))
@@ -350,6 +394,10 @@ def test_aliases_that_are_spellings_of_the_name_say_nothing(tmp_path: Path) -> N
         ("relationships", {"keywords": [1]}),
         ("relationships", {"weight": [2]}),
         ("relationships", {"weight": "much of it"}),
+        ("relationships", {"weight": -1}),
+        ("relationships", {"weight": "inf"}),
+        ("relationships", {"weight": "nan"}),
+        ("relationships", {"weight": 1e9}),
         ("relationships", {"src_id": " "}),
     ],
 )

@@ -129,7 +129,7 @@ def test_keywords_go_with_the_question() -> None:
     assert question_of("Who?", {"keywords": keywords}, DEFAULTS).keywords == keywords
 
 
-@pytest.mark.parametrize("query", ["abc", "a b", "机器", "機a", "日本", "한글", "x" * 20_000])
+@pytest.mark.parametrize("query", ["abc", "a b", "C++", "กี่", "क्या", "机器", "機a", "日本", "한글", "x" * 20_000])
 def test_long_enough(query: str) -> None:
     assert question_of(query, {}, DEFAULTS).text == query
 
@@ -140,7 +140,7 @@ def test_too_long_to_retrieve_by() -> None:
     assert question_of("x" * 20_001, {"mode": "bypass"}, DEFAULTS).text == "x" * 20_001
 
 
-@pytest.mark.parametrize("query", ["a", "ab", " ab ", "é!", "機"])
+@pytest.mark.parametrize("query", ["a", "ab", " ab ", "é!", "機", "???", "。。", "— … —"])
 def test_too_short_to_retrieve_by(query: str) -> None:
     with pytest.raises(QueryError, match="too short"):
         question_of(query, {}, DEFAULTS)

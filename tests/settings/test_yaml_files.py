@@ -5,6 +5,7 @@ import pytest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings.yaml_files import with_value
 
 FILE = Path("lightrag.yaml")
 
@@ -66,3 +67,27 @@ def test_a_question_with_a_key_twice_is_refused() -> None:
     file.write_text("- question: a\n  question: b\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="'question' is written twice"):
         read_question_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("", "query:\n  mode: b\n"),
+        ("# c\nhome: x", "# c\nhome: x\nquery:\n  mode: b\n"),
+        ("home: x\n# end\n", "home: x\n# end\nquery:\n  mode: b\n"),
+        ("query:\n    # c\n    top_k: 1  # d\nhome: x\n", "query:\n    # c\n    mode: b\n    top_k: 1  # d\nhome: x\n"),
+        ("query:\r\n  mode: 'a'  # c\r\n", "query:\r\n  mode: b  # c\r\n"),
+        ("query: {mode: a, top_k: 1}\n", "query: {mode: b, top_k: 1}\n"),
+        ("query: {top_k: 1} # c\n", "query: {mode: b, top_k: 1} # c\n"),
+        ("{query: {top_k: 1}}", "{query: {mode: b, top_k: 1}}"),
+        ("{home: x}", None),
+        ("query: {}\n", None),
+        ("query:\n", None),
+        ("query:\n  ? top_k\n  : 1\n", None),
+        ("one: &q {mode: a}\nquery: *q\n", None),
+        ("home: x\n...\n", None),
+        ("query: &q\n  <<: {top_k: 1}\n", "query: &q\n  mode: b\n  <<: {top_k: 1}\n"),
+    ],
+)
+def test_a_value_is_written_and_all_else_stays(text: str, made: str | None) -> None:
+    assert with_value(text, "query", "mode", "b") == made

@@ -1,6 +1,7 @@
 """Terms of a text: word stems, parts of compound identifiers, and characters and pairs in scripts without spaces."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -19,8 +20,10 @@ MARKS = (
 )
 """Range of accents and signs of vowels that stand after a letter of the same word; `\\w` leaves them out."""
 
-_RUN = re.compile(rf"([{CJK}]+)|([^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*)")
-
+_UNSPACED = CJK + r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # also Thai, Lao, Burmese and Khmer
+_RUN = re.compile(rf"([{_UNSPACED}]+)|([^\W_{_UNSPACED}]+(?:[{MARKS}]+[^\W_{_UNSPACED}]*)*)")
+_WIDTHS = re.compile(r"[\uff01-\uffdc]+")
+"""Full-width and half-width forms; of other compatibility forms, such as `™`, NFKC makes letters of their word."""
 
 _CASES = re.compile("(?<=l)(?=u)|(?<=u)(?=ul)")
 _CASES_AND_FIGURES = re.compile(f"{_CASES.pattern}|(?<=[lu])(?=d)|(?<=d)(?=[lu])")
@@ -51,7 +54,7 @@ def terms(text: str, *, figures: bool = False) -> Iterator[Term]:
     The parts of a word in mixed case follow it, such as those of *DiffExecutor*; with `figures` also its letters and
     digits apart, such as *FY* and *2022*.
     """
-    for cjk, word in _RUN.findall(text):
+    for cjk, word in _RUN.findall(_in_one_width(text)):
         if word:
             yield from _terms(word[:_LONGEST_WORD], figures)
         else:
@@ -60,11 +63,15 @@ def terms(text: str, *, figures: bool = False) -> Iterator[Term]:
 
 
 def text_terms(text: str) -> list[str]:
-    """Return the terms of a text in order: word stems and parts, figures apart, and pairs in CJK scripts."""
+    """Return the terms of a text in order: word stems and parts, figures apart, and pairs in scripts without spaces."""
     found: list[str] = []  # an object for each term would take as long again
-    for cjk, word in _RUN.findall(text):
+    for cjk, word in _RUN.findall(_in_one_width(text)):
         found += _texts(word[:_LONGEST_WORD]) if word else [one.text for one in terms(cjk)]
     return found
+
+
+def _in_one_width(text: str) -> str:
+    return text if text.isascii() else _WIDTHS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
 
 
 @lru_cache(maxsize=1 << 17)

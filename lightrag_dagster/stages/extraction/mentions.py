@@ -20,7 +20,7 @@ _KEY = ["source", "chunk_id", "extraction_key"]
 # Chunks whose records are kept at a time: as Python objects they take much more room than in a table.
 _CHUNKS_AT_ONCE = 1024
 # Identities of models made of rules, whose answers have as many rows as they find.
-_OF_RULES = ("offline/", "mentions/")
+OF_RULES = ("offline/", "mentions/")
 
 
 class Mentions(NamedTuple):
@@ -78,7 +78,7 @@ def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str], echoes: Echoe
     found = []
     columns = (extractions[name].to_pylist() for name in ("chunk_id", "model", "status", "responses"))
     for chunk, model, status, answers in zip(*columns, strict=True):
-        rules = {"most_rows": None} if model.startswith(_OF_RULES) else {"echoes": echoes}
+        rules = {"most_rows": None} if model.startswith(OF_RULES) else {"echoes": echoes}
         read = partial(parse_response, truncated=status == "truncated", passage=texts.get(chunk, ""), **rules)
         found.append(_without_loops(merge_rounds(list(map(read, answers)))))
     return found
@@ -97,7 +97,7 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
     columns["relations"] = [len(records.relations) for records in merged]
     columns["rejected_rows"] = [len(records.rejected) for records in merged]
     columns["reason"] = [
-        most_frequent(one.rejected) or (NO_ROW if one.is_empty and not model.startswith(_OF_RULES) else None)
+        most_frequent(one.rejected) or (NO_ROW if one.is_empty and not model.startswith(OF_RULES) else None)
         for one, model in zip(merged, extractions["model"].to_pylist(), strict=True)
     ]
     return pa.table(columns, schema=PARSED)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.assets.status_report import report
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
@@ -122,7 +123,8 @@ def stores() -> dict[str, Any]:
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
-        return found | arrays | {"names of arrays": [*arrays], "facts": _facts()}
+        words = text_terms("２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, FY2022")
+        return found | arrays | {"names of arrays": [*arrays], "facts": _facts(), "words": words}
 
 
 def _facts() -> list[list[Any]]:
