@@ -17,15 +17,12 @@ class Display(Protocol):
 
     def run(self, name: str) -> None:
         """Begin the steps of a run."""
-        ...
 
     def start(self, step: str) -> None:
         """Show a step as running."""
-        ...
 
     def finish(self) -> None:
         """Show the running step as done."""
-        ...
 
 
 def report(stage: str, done: int, total: int) -> None:

@@ -24,11 +24,9 @@ class Refreshed(Protocol):
     @property
     def scope(self) -> str:
         """The scope that it was opened in, or an empty text."""
-        ...
 
     def refresh(self) -> Self:
         """Return the one to ask now."""
-        ...
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load what a first question needs."""

@@ -36,11 +36,9 @@ class VectorSearch(Protocol):
 
     def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
         """Return ids and cosine similarities of the nearest vectors, best first, ties by id."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of those of the ids that the table holds."""
-        ...
 
     def close(self) -> None:
         """Free the vectors in memory."""

@@ -51,7 +51,6 @@ class Chunker(Protocol):
 
         Every character that is not white space is in a chunk; a function of one's own may leave out some.
         """
-        ...
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
