@@ -193,6 +193,15 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
         home.files.refresh([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
+def find_snapshot(home: Home, name: str | None) -> Manifest:
+    """Return the manifest of a snapshot by its id or name, by default of the published one.
+
+    Its records are fetched from a bucket. Raises as `refresh_snapshot`, `require_published` and `snapshot_named`.
+    """
+    refresh_snapshot(home, name)
+    return require_published(home) if name is None else snapshot_named(home, name)
+
+
 def without_graph(home: Home) -> Generation | None:
     """Return the published snapshot if its graph database is not built; raises as `published_snapshot`."""
     published = published_snapshot(home)
