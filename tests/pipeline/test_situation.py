@@ -71,6 +71,7 @@ MAY_ASK = {
     | {
         "curation.desk.taking": "reads what it wrote",
         "assets.curation": "looks at decisions alone",
+        "assets.checks": "looks at decisions alone",
         "cli.curate": "looks at decisions alone",
         "cli.review": "tells of the decisions that it took",
     },
