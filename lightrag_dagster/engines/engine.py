@@ -61,6 +61,9 @@ class LocalEngine:
             yield _KeptHere(make, thread)
 
 
+LOCAL = LocalEngine()
+
+
 class _KeptHere(Generic[State]):
     """A kept object in this process; one call at a time, in the one thread."""
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pyarrow as pa
 
-from lightrag_dagster.engines.engine import Engine, LocalEngine, Result
+from lightrag_dagster.engines.engine import LOCAL, Engine, Result
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.settings.sections import EngineName
@@ -14,7 +14,7 @@ from lightrag_dagster.settings.sections import EngineName
 def open_engine(name: EngineName) -> AbstractContextManager[Engine]:
     """Open an engine; its workers start when there is work for several, and end with the block."""
     if name == "local":
-        return nullcontext(LocalEngine())
+        return nullcontext(LOCAL)
     return ProcessEngine() if name == "processes" else RayEngine()
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.protocols import Embedder, Vectors, text_tokens
-from lightrag_dagster.engines.engine import Engine, LocalEngine
+from lightrag_dagster.engines.engine import LOCAL, Engine
 from lightrag_dagster.engines.factory import map_rows
 from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
@@ -19,7 +19,6 @@ BATCH_TOKENS = 100_000
 
 # Fewer are embedded before a worker process has started.
 _TEXTS_A_WORKER = 4_000
-_LOCAL = LocalEngine()
 
 
 class Embedding(NamedTuple):
@@ -30,7 +29,7 @@ class Embedding(NamedTuple):
 
     embedder: Embedder
     settings: EmbeddingSettings
-    engine: Engine = _LOCAL
+    engine: Engine = LOCAL
 
     async def vectors_of(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
         """Return the vectors of texts in their order, and call `done` with the number of texts after each batch.
