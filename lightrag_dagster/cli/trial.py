@@ -16,7 +16,6 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.settings.models import RoleSettings
 
@@ -52,7 +51,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     questions = with_gold(read_question_file(settings.questions))
     run = f"try-{uuid4()}"
     trial = try_recipe(settings, tried.applied(settings), documents, questions, run)
-    compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
+    compared = try_gold(settings, tried.applied(settings), run)
     if as_json:
         print_json(_facts(trial) | {"gold": None if isinstance(compared, str) else compared.facts()})
         return
