@@ -35,7 +35,7 @@ def read_record(path: Path, kind: type[R], extra: Literal["ignore"] | None = Non
         raise unread(path, error, kind.mended_by) from error
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: BaseModel) -> None:
     """Replace a record; raises as `atomic.write_text`."""
     atomic.write_text(path, record.model_dump_json(indent=2))
 
