@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import dagster as dg
 
-from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import gates, integrity, scope_published
 from lightrag_dagster.assets.metadata import REASON, IngestConfig, Metadata, is_backfill, lost_rows, warned
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.curation.rules import in_force
+from lightrag_dagster.errors import DecisionError, LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
-from lightrag_dagster.pipeline.losses import completeness_warnings, source_warning, unread_warning
+from lightrag_dagster.pipeline.losses import completeness_warnings, decision_warnings, source_warning, unread_warning
 from lightrag_dagster.pipeline.passes import misnamed_passes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.unread import unread_lines
@@ -123,6 +123,22 @@ def _names_grounded(lightrag: LightRAG, sources: Sequence[str], backfill: bool) 
     """Warn of recipes whose names are not in the text too often, with one result a source."""
     counted = grounded_names(_tables(lightrag, backfill), sources)
     return {source: _judged_names(found) for source, found in counted.items()}
+
+
+def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Fail if decisions cannot be read, or cannot all hold."""
+    refresh(lightrag.home)
+    try:
+        found = in_force(lightrag.settings)
+    except DecisionError as error:
+        return dg.AssetCheckResult(passed=False, description=escaped(str(error)), metadata={REASON: str(error)})
+    return dg.AssetCheckResult(passed=True, metadata={"decisions": len(found.decisions)})
+
+
+def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Warn of decisions that had less effect on the published snapshot than meant."""
+    manifest = Situation.looking(lightrag.settings).require_published()
+    return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})
 
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:

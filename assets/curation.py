@@ -6,14 +6,10 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.declared import observable
-from lightrag_dagster.assets.metadata import REASON, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.pipeline.losses import decision_warnings
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
 
@@ -40,19 +36,3 @@ def curation(lightrag: dg.ResourceParam[LightRAG]) -> Iterator[dg.ObserveResult]
         data_version=dg.DataVersion(version),
         metadata={"decisions": actions.total(), **{f"decisions/{action}": n for action, n in sorted(actions.items())}},
     )
-
-
-def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
-    """Fail if decisions cannot be read, or cannot all hold."""
-    refresh(lightrag.home)
-    try:
-        found = in_force(lightrag.settings)
-    except DecisionError as error:
-        return dg.AssetCheckResult(passed=False, description=escaped(str(error)), metadata={REASON: str(error)})
-    return dg.AssetCheckResult(passed=True, metadata={"decisions": len(found.decisions)})
-
-
-def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
-    """Warn of decisions that had less effect on the published snapshot than meant."""
-    manifest = Situation.looking(lightrag.settings).require_published()
-    return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})

@@ -14,7 +14,6 @@ from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.pipeline.extractions import Waiting
 from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion, last_step
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.looks import Looks
@@ -50,7 +49,7 @@ def _pass_gate(context: dg.AssetExecutionContext, settings: Settings, step: str)
     """Let a backfill pass before its first step, or the first that asks about chunks; raises as `try_gold`."""
     first, chosen = Namespace(settings.namespace).key("raw_documents"), context.job_def.asset_layer.selected_asset_keys
     if step == "raw_documents" or (step in ("extractions", "readings") and first not in chosen):
-        compared = try_gold(Situation.looking(settings), settings, account_of(context, settings).run)
+        compared = try_gold(settings, settings, account_of(context, settings).run)
         if isinstance(compared, str):
             context.log.warning(f"{compared}; going on")
         else:

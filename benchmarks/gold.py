@@ -124,7 +124,7 @@ def gated(folder: Path, stored: str, model: str) -> str:
     stopped, differences, before = 0, list[float](), time.perf_counter()
     for seed in range(SEEDS):
         settings = settings_of(folder, stored, f"{model}-{seed}", seed)
-        compared = try_gold(Situation.looking(settings), settings)
+        compared = try_gold(settings, settings)
         assert isinstance(compared, Comparison)
         stopped += compared.is_worse
         differences.append(compared.difference.mean)

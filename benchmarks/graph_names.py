@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.query.graph.finding import LIKE
-from lightrag_dagster.query.statements import _VIEWS, Statements, digits_in, folded, in_words
+from lightrag_dagster.query.statements import Statements, digits_in, folded, in_words
 from lightrag_dagster.storage.duckdb import OF_QUESTIONS, bounded
 
 _MACROS = """
@@ -50,9 +50,10 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, bounded(OF_QUESTIONS) as connection:
         write(Path(folder), given.entities)
-        for table in ("entity_evidence", "relation_evidence"):
-            connection.execute(f"CREATE VIEW {table} AS FROM '{folder}/{table}.parquet'")
-        connection.execute(f"{_VIEWS} SET threads = 1; SET async_threads = 0")
+        for kind in ("entity", "relation"):
+            connection.execute(f"CREATE VIEW {kind}_evidence AS FROM '{folder}/{kind}_evidence.parquet'")
+            connection.execute(f"CREATE VIEW said_of_{kind} AS FROM {kind}_evidence")
+        connection.execute("SET threads = 1; SET async_threads = 0")
         measure(Statements(connection, {}), connection)
 
 

@@ -31,12 +31,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
+from lightrag_dagster.engines.engine import LOCAL
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
 from lightrag_dagster.stages.merging.inputs import MergeInput, Rules
-from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
+from lightrag_dagster.stages.merging.merge import open_merge
 from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts

@@ -4,6 +4,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.communities import communities
 from lightrag_dagster.settings import load_settings
@@ -12,13 +13,6 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published
 
-_MEMBERS = """
-SELECT any_value(c.name) AS name, any_value(c.size) AS size, any_value(c.relations) AS relations,
-    list(e.name ORDER BY e.degree DESC, entity_id)[:$members] AS entities
-FROM (SELECT *, unnest(entity_ids) AS entity_id FROM communities WHERE level = $level) c
-JOIN entities e USING (entity_id)
-GROUP BY community_id ORDER BY size DESC, community_id
-"""
 _SHOWN_MEMBERS = 5
 
 
@@ -38,7 +32,8 @@ def show_communities(console: Console, *, level: int, limit: int, as_json: bool)
         return
     with open_tables(generation, ["entities"]) as connection:
         connection.register("communities", found)
-        rows = connection.execute(_MEMBERS, {"level": level, "members": _SHOWN_MEMBERS}).fetchall()
+        chosen = {"level": level, "members": _SHOWN_MEMBERS}
+        rows = connection.execute(read_sql(__package__, "sql/communities"), chosen).fetchall()
         alone = connection.sql("SELECT count(*) FROM entities WHERE degree = 0").fetchall()[0][0]
     shown = [(name, f"{size:,}", f"{relations:,}", ", ".join(members)) for name, size, relations, members in rows]
     if shown:

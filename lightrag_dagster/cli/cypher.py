@@ -10,7 +10,7 @@ from lightrag_dagster.indexes.cypher import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
-from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_named
+from lightrag_dagster.storage.snapshots.snapshots import find_snapshot
 
 
 def run_cypher(console: Console, query: str, form: Form, limit: int, snapshot: str | None = None) -> None:
@@ -26,9 +26,7 @@ def run_cypher(console: Console, query: str, form: Form, limit: int, snapshot: s
     """
     settings = load_settings()
     home = Home.of(settings)
-    refresh_snapshot(home, snapshot)
-    manifest = snapshot_named(home, snapshot) if snapshot else require_published(home)
-    graph = require_graph(CheckedGeneration.of(home, manifest.snapshot_id), settings)
+    graph = require_graph(CheckedGeneration.of(home, find_snapshot(home, snapshot).snapshot_id), settings)
     with closing(CypherReader(graph)) as reader:
         found = reader.query(query, limit=limit)
     rows = [tuple(row.values()) for row in found.rows]

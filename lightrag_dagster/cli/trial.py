@@ -16,7 +16,6 @@ from lightrag_dagster.errors import LightRAGError, SettingsError
 from lightrag_dagster.evaluation.gold.gate import try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.settings.models import RoleSettings
 
@@ -55,7 +54,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     if not as_json:
         _print(console, trial)
     try:
-        compared = try_gold(Situation.looking(settings), tried.applied(settings), run)
+        compared = try_gold(settings, tried.applied(settings), run)
     except LightRAGError as error:  # such as the limit, of which the sample took most
         if as_json:
             print_json(_facts(trial) | {"gold": None, "error": str(error)})

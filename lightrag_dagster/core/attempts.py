@@ -1,9 +1,10 @@
 """Attempts of a call: each can be paid for before it is made, and those without an answer are billed as well."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from lightrag_dagster.core.holding import holding
 from lightrag_dagster.core.protocols import ChatResponse
 
 Pay = Callable[[ChatResponse | None], None]
@@ -12,14 +13,9 @@ Pay = Callable[[ChatResponse | None], None]
 _payer: ContextVar[tuple[Pay, Callable[[], Awaitable[None]]] | None] = ContextVar("payer", default=None)
 
 
-@contextmanager
-def paying(pay: Pay, reserve: Callable[[], Awaitable[None]]) -> Iterator[None]:
+def paying(pay: Pay, reserve: Callable[[], Awaitable[None]]) -> AbstractContextManager[None]:
     """Have attempts of the calls in the block paid for by `pay`, after `reserve` has set money aside for each."""
-    before = _payer.set((pay, reserve))
-    try:
-        yield
-    finally:
-        _payer.reset(before)
+    return holding(_payer, (pay, reserve))
 
 
 async def afford() -> None:

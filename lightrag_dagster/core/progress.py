@@ -1,9 +1,11 @@
 """Progress of long stages, reported without a parameter: a stage reports, and the command line listens."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Protocol
+
+from lightrag_dagster.core.holding import holding
 
 Listener = Callable[[str, int, int], None]
 NoteListener = Callable[[str], None]
@@ -17,15 +19,12 @@ class Display(Protocol):
 
     def run(self, name: str) -> None:
         """Begin the steps of a run."""
-        ...
 
     def start(self, step: str) -> None:
         """Show a step as running."""
-        ...
 
     def finish(self) -> None:
         """Show the running step as done."""
-        ...
 
 
 def report(stage: str, done: int, total: int) -> None:
@@ -37,14 +36,9 @@ def report(stage: str, done: int, total: int) -> None:
         listener(stage, done, total)
 
 
-@contextmanager
-def part(number: int, count: int, total: int) -> Iterator[None]:
+def part(number: int, count: int, total: int) -> AbstractContextManager[None]:
     """Count reports of the block, in this thread and its asyncio tasks, as one of `count` equal parts."""
-    token = _part.set((number, count, total) if count > 1 else None)
-    try:
-        yield
-    finally:
-        _part.reset(token)
+    return holding(_part, (number, count, total) if count > 1 else None)
 
 
 def note(text: str) -> None:
@@ -54,11 +48,6 @@ def note(text: str) -> None:
             listener(text)
 
 
-@contextmanager
-def listening(listener: Listener, on_note: NoteListener | None = None) -> Iterator[None]:
+def listening(listener: Listener, on_note: NoteListener | None = None) -> AbstractContextManager[None]:
     """Send reports and notes made inside the block, in this thread and its asyncio tasks, to further listeners."""
-    token = _listeners.set((*_listeners.get(), (listener, on_note)))
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
+    return holding(_listeners, (*_listeners.get(), (listener, on_note)))

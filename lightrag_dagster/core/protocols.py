@@ -132,7 +132,6 @@ class ChatModel(Protocol):
     @property
     def identity(self) -> str:
         """Name of the provider, the model and the parameters that shape an answer; part of every response key."""
-        ...
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request.
@@ -142,7 +141,6 @@ class ChatModel(Protocol):
             PermanentProviderError: this request will fail again.
             ProviderAccessError: no request will succeed until a person acts.
         """
-        ...
 
 
 class Embedder(Protocol):
@@ -151,12 +149,10 @@ class Embedder(Protocol):
     @property
     def identity(self) -> str:
         """Name of the provider, the model and the dimensions; part of every vector key."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of every vector."""
-        ...
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors, shape (len(texts), dimensions).
@@ -165,22 +161,18 @@ class Embedder(Protocol):
             ProviderError: as for `ChatModel.complete`.
             EmbeddingError: the vectors have the wrong number, size or value.
         """
-        ...
 
     async def unread(self, texts: Sequence[str]) -> list[int]:
         """Return the number of characters of each text that its vector leaves out, since the model reads no more."""
-        ...
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the 1-dimensional array about the corpus that `embed_queries` needs, or None if it needs nothing.
 
         The order of the texts does not matter, and the array of two lists of texts is the sum of theirs.
         """
-        ...
 
     async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
         """Return unit vectors for questions, shape (len(texts), dimensions); raises as `embed_documents`."""
-        ...
 
 
 @dataclass
@@ -237,11 +229,9 @@ class ExtractionModel(ChatModel, Protocol):
     @property
     def awaited(self) -> AbstractSet[str]:
         """Names of the batches whose responses are still to come."""
-        ...
 
     def is_stored(self, request: ChatRequest) -> bool:
         """Return True if the answer to a request was bought before."""
-        ...
 
 
 class FreeModel:

@@ -9,10 +9,12 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING
+
+from lightrag_dagster.core.holding import holding
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -53,14 +55,9 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
             raise
 
 
-@contextmanager
-def marking(attributes: Attributes) -> Iterator[None]:
+def marking(attributes: Attributes) -> AbstractContextManager[None]:
     """Add attributes to the spans of calls in the block."""
-    token = _marks.set(attributes)
-    try:
-        yield
-    finally:
-        _marks.reset(token)
+    return holding(_marks, attributes)
 
 
 def _tracer() -> "Tracer | None":

@@ -25,7 +25,6 @@ class Kept(Protocol[Held]):
         Function and item can be pickled, and a call may be repeated. Raises the error of the function, or of making the
         kept object.
         """
-        ...
 
 
 class Engine(Protocol):
@@ -34,7 +33,6 @@ class Engine(Protocol):
     @property
     def workers(self) -> int:
         """Number of items that are worked on at a time."""
-        ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function to every item, and return the results in order.
@@ -42,11 +40,9 @@ class Engine(Protocol):
         Function and items can be pickled, and a call may be repeated: if it writes, it writes the same again.
         Raises the first error of a call.
         """
-        ...
 
     def keep(self, make: Callable[[], State]) -> AbstractContextManager[Kept[State]]:
         """Keep the result of `make` for the block, in one or several workers; each makes it at its first call."""
-        ...
 
 
 class LocalEngine:
@@ -63,6 +59,9 @@ class LocalEngine:
         """See `Engine.keep`: once, in this process."""
         with ThreadPoolExecutor(max_workers=1) as thread:
             yield _KeptHere(make, thread)
+
+
+LOCAL = LocalEngine()
 
 
 class _KeptHere(Generic[State]):

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 
-from lightrag_dagster.engines.engine import Item, Kept, LocalEngine, Result, State
+from lightrag_dagster.engines.engine import LOCAL, Item, Kept, Result, State
 from lightrag_dagster.errors import EngineError
 
 _ATTEMPTS = 3
@@ -64,4 +64,4 @@ class ProcessEngine:
 
     def keep(self, make: Callable[[], State]) -> AbstractContextManager[Kept[State]]:
         """See `Engine.keep`: once, in this process; more would share the processors that one uses."""
-        return LocalEngine().keep(make)
+        return LOCAL.keep(make)

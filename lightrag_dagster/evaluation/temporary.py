@@ -63,7 +63,7 @@ class TemporaryHome:
         if chunks is None:
             self._write(source, {"raw_documents": documents})
             embedder = partial(open_embedder, self.settings.embedding, self._home, self._account)
-            chunk_source(source, self.tables, self._recipes, embedder if self._recipes.compares_meaning else None)
+            chunk_source(source, self.tables, self._recipes, embedder)
         else:
             self._write(source, {"raw_documents": documents, "chunks": chunks})
         report = self._extract(source, EXTRACTION)

@@ -23,6 +23,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Export, Exports
+from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.exported import LATEST, exported_snapshots, forget_exports, read_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -113,7 +114,7 @@ def export_published(home: Home, formats: Sequence[str], writers: Writers = WRIT
         if home.bucket:
             shutil.rmtree(folder, ignore_errors=True)  # the bucket has it, and nothing here reads it
         exports = Exports(snapshot_id=generation.id, formats=known)
-        atomic.write_text(home.exported, exports.model_dump_json(indent=2))
+        write_record(home.exported, exports)
         home.files.push()
         latest = home.exports / LATEST
         if not home.bucket and (error := atomic.link(latest, Path(generation.id))):

@@ -19,9 +19,7 @@ SCRIPT = "import.sh"
 _FILES = {"entities": "nodes", "relations": "relationships"}
 _FACT_FILES = {"fact_values": "nodes", "facts": "relationships"}
 """Files, and what the import takes them for."""
-_SPLIT = """
-SELECT count(DISTINCT source) FROM (SELECT unnest(sources) AS source FROM entities) WHERE contains(source, ';')
-"""
+_SPLIT = "SELECT count(DISTINCT one) FROM (SELECT unnest(sources) AS one FROM entities) WHERE contains(one, ';')"
 
 
 def write_neo4j(generation: Generation, folder: Path) -> Written:

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.protocols import Embedder, Vectors, text_tokens
-from lightrag_dagster.engines.engine import Engine, LocalEngine
-from lightrag_dagster.engines.factory import map_rows
+from lightrag_dagster.engines.engine import LOCAL, Engine
 from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -19,7 +18,6 @@ BATCH_TOKENS = 100_000
 
 # Fewer are embedded before a worker process has started.
 _TEXTS_A_WORKER = 4_000
-_LOCAL = LocalEngine()
 
 
 class Embedding(NamedTuple):
@@ -30,7 +28,7 @@ class Embedding(NamedTuple):
 
     embedder: Embedder
     settings: EmbeddingSettings
-    engine: Engine = _LOCAL
+    engine: Engine = LOCAL
 
     async def vectors_of(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
         """Return the vectors of texts in their order, and call `done` with the number of texts after each batch.
@@ -40,8 +38,7 @@ class Embedding(NamedTuple):
             EmbeddingError: likewise.
         """
         if self._has_workers_for(texts):
-            rows = pa.table({"text": texts})
-            vectors = np.concatenate(map_rows(self.engine, partial(_embed_rows, self.settings), rows, _TEXTS_A_WORKER))
+            vectors = np.concatenate(self._in_workers(_embed_rows, texts))
             done(len(texts))
             return vectors
         if self.settings.provider != "local":
@@ -64,8 +61,7 @@ class Embedding(NamedTuple):
         total = nothing.astype(np.float64)  # exact for many texts, too
         for texts in blocks:
             if self._has_workers_for(texts):
-                rows = pa.table({"text": texts})
-                states = map_rows(self.engine, partial(_count_rows, self.settings), rows, _TEXTS_A_WORKER)
+                states = self._in_workers(_count_rows, texts)
             else:
                 states = [cast("Vectors", self.embedder.corpus_state(texts))]
             total += np.sum(states, axis=0)
@@ -74,6 +70,15 @@ class Embedding(NamedTuple):
     def _has_workers_for(self, texts: Sequence[str]) -> bool:
         # Asking an engine for its workers may start them.
         return self.settings.provider == "offline" and len(texts) >= 2 * _TEXTS_A_WORKER and self.engine.workers > 1
+
+    def _in_workers(
+        self, function: Callable[[EmbeddingSettings, pa.Table], Vectors], texts: Sequence[str]
+    ) -> list[Vectors]:
+        """Apply a function to parts of texts, one for each worker that is worth it; parts in order."""
+        size = -(-len(texts) // min(self.engine.workers, len(texts) // _TEXTS_A_WORKER))
+        rows = pa.table({"text": texts})
+        parts = [rows.slice(start, size) for start in range(0, len(texts), size)]
+        return self.engine.map(partial(function, self.settings), parts)
 
     async def _in_batches(self, texts: Sequence[str], done: Callable[[int], None]) -> Vectors:
         return np.concatenate(await gather_or_cancel(self._embed(one, done) for one in batches(texts, self.settings)))

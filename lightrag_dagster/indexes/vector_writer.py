@@ -24,10 +24,6 @@ from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
 
-_COUNTS = """
-    SELECT count(*), count(DISTINCT id), coalesce(sum(characters), 0), (SELECT count(*) FROM missing),
-        (SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)) FROM wanted_rows"""
-
 _IDS_PER_STATEMENT = 10_000
 _AT_ONCE = timedelta(milliseconds=1)  # For 0, LanceDB warns of readers.
 
@@ -78,9 +74,9 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
     table = handle.name
     with scan_errors(table):
         connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
-        connection.execute(read_sql(__package__, "vector_changes"))
+        [counts] = connection.execute(read_sql(__package__, "vector_changes")).fetchall()
         connection.unregister("held")
-    [(rows, ids, length, upserted, deleted)] = connection.execute(_COUNTS).fetchall()
+    rows, ids, length, upserted, deleted = counts
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
     with scan_errors(table):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
 from lightrag_dagster.core.roles import Role
-from lightrag_dagster.engines.engine import Engine, LocalEngine
+from lightrag_dagster.engines.engine import LOCAL, Engine
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
@@ -22,8 +22,6 @@ from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
-
-_HERE = LocalEngine()
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +71,7 @@ async def billed_apart(
 
 @asynccontextmanager
 async def open_embedder(
-    settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = _HERE
+    settings: EmbeddingSettings, home: Home, account: Account | None = None, engine: Engine = LOCAL
 ) -> AsyncIterator[CountingEmbedder]:
     """Open the embedding model for the block, in one event loop; a local model is kept by the engine.
 
@@ -152,7 +150,7 @@ async def open_plain_embedder(
     settings: EmbeddingSettings,
     usage: Usage | None = None,
     reserve_time: ReserveTime | None = None,
-    engine: Engine = _HERE,
+    engine: Engine = LOCAL,
 ) -> AsyncIterator[Embedder]:
     """Open the embedding model without a store, and count input tokens in `usage` if given; see also the chat model.
 

@@ -36,7 +36,6 @@ class Reranker(Protocol):
         Raises:
             ProviderError: the model gave no usable answer.
         """
-        ...
 
 
 @asynccontextmanager

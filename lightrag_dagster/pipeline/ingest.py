@@ -47,8 +47,7 @@ class SourceIngestion:
         end_waits(self.tables.home, self.source, purposes, backfill=self.tables.candidate)
         settings = self.recipes.settings
         describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)
-        source = source_to_read(settings, self.source)
-        return [read_source(source, self.tables, self.recipes, describer if self.recipes.describes_figures else None)]
+        return [read_source(source_to_read(settings, self.source), self.tables, self.recipes, describer)]
 
     def chunk(self, answered: "pa.Array | None" = None) -> list[StageReport]:
         """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill.
@@ -56,8 +55,7 @@ class SourceIngestion:
         `answered` and errors are as in `chunk_source`.
         """
         embedder = partial(open_embedder, self.recipes.settings.embedding, self.tables.home, self.account)
-        compares = self.recipes.compares_meaning
-        return [chunk_source(self.source, self.tables, self.recipes, embedder if compares else None, answered)]
+        return [chunk_source(self.source, self.tables, self.recipes, embedder, answered)]
 
     def extract(self) -> list[StageReport] | Waiting:
         """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.

@@ -9,11 +9,10 @@ from rich import filesize
 
 from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.records import Record, read_record, write_record
 from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.generations import remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import now
@@ -118,4 +117,4 @@ def _result(garbage: gc.Garbage) -> Collection:
 
 
 def _write(home: Home, found: Collection) -> None:
-    atomic.write_text(home.collected, found.model_dump_json(indent=2))
+    write_record(home.collected, found)

@@ -17,10 +17,10 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ScopeRule, Settings
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, without_marks
 from lightrag_dagster.storage.duckdb import in_memory, view_files
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
+from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -181,7 +181,7 @@ class _Filling:
                 self._copy(table, versions[table], shown)
             stored = {table: self.tables.require(table, source).version for table in versions}
             if len(shown.documents):
-                atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
+                write_record(home.accepted(source), _record(source, stored))
 
     def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
         """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""

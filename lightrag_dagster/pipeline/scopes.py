@@ -36,7 +36,7 @@ from lightrag_dagster.storage.home_format import is_todays, read, refresh
 from lightrag_dagster.storage.locking import builder_lock, building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
-from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.records import Record, read_record, write_record
 from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
@@ -335,4 +335,4 @@ def _homes(home: Home) -> set[str]:
 def _write_homes(home: Home, names: set[str]) -> None:
     found = _Scopes(names=sorted(names))
     if names != _homes(home):
-        atomic.write_text(home.scopes, found.model_dump_json())
+        write_record(home.scopes, found)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.models.providers import tokens_read
 from lightrag_dagster.pipeline.situation import Situation
@@ -11,9 +12,6 @@ from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
-_COUNTED = """
-    SELECT count(*) FILTER (tokens > $limit), count(*), coalesce(sum(greatest(tokens - $limit, 0)) / sum(tokens), 0)
-    FROM (SELECT DISTINCT chunk_id, tokens FROM chunks)"""
 _ANOTHER = "take an embedder that reads more (docs/embedding.md)"
 
 
@@ -51,7 +49,7 @@ def expected_unread(situation: Situation, *, backfill: bool, knowledge_base: boo
             paths += tables.open("chunks", source, version.version)
     with in_memory() as connection:
         view_files(connection, "chunks", paths, SOURCE_TABLES["chunks"])
-        cut, chunks, share = connection.execute(_COUNTED, {"limit": limit}).fetchall()[0]
+        cut, chunks, share = connection.execute(read_sql(__package__, "sql/unread"), {"limit": limit}).fetchall()[0]
     said = (
         f"{cut:,} of {counted(chunks, 'chunk is', 'chunks are')} longer than {_reads(limit)}, and about {share:.1%} of "
         f"the text would be in no vector, by the tokens of {settings.chunking.encoding}, of which the model may count "

@@ -29,10 +29,6 @@ from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _ROWS_AT_ONCE = 2_048
-_COUNTED = """
-    SELECT count(DISTINCT chunk_id), count(DISTINCT chunk_id) FILTER (chunk_id IN (
-        SELECT chunk_id FROM known GROUP BY chunk_id HAVING bool_and(status = 'failed')))
-    FROM chunk"""
 
 
 @dataclass
@@ -80,7 +76,7 @@ def first_questions(
     chunks, instructions, stored = tables.require("chunks", source), instruction_tokens(recipes, reading), list[str]()
     with ingestion(tables, source) as scratch, open_sql(scratch, chunks.shards) as connection:
         _view_to_ask(connection, step, chunks.version, reading)
-        found = ToAsk(*connection.execute(_COUNTED).fetchall()[0])
+        found = ToAsk(*connection.execute(read_sql(__package__, "sql/failed_for_good")).fetchall()[0])
         for rows in [] if rules_of(recipes, reading) else _batches(connection, "FROM to_ask"):
             keys = _keys(rows, extractor)
             known = answers.known(keys)

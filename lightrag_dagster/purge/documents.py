@@ -15,11 +15,10 @@ from lightrag_dagster.purge.cache_usage import Gone
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.purging import Unfinished
-from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -96,12 +95,12 @@ def noted(home: Home, gone: Gone) -> Iterator[None]:
     """
     before = _unfinished(home)
     both = {source: _united(paths, before.get(source, paths)) for source, paths in gone.items()}
-    atomic.write_text(home.purging, Unfinished(gone=before | both).model_dump_json())
+    write_record(home.purging, Unfinished(gone=before | both))
     home.files.push()
     yield
     left = {source: paths - gone.get(source, set()) for source, paths in before.items() if gone.get(source) != set()}
     if left := {source: paths for source, paths in left.items() if paths or not before[source]}:
-        atomic.write_text(home.purging, Unfinished(gone=left).model_dump_json())
+        write_record(home.purging, Unfinished(gone=left))
     else:
         home.purging.unlink(missing_ok=True)
 

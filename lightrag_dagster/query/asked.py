@@ -9,6 +9,7 @@ from threading import Lock, Semaphore
 from typing import TypeVar, cast
 
 from lightrag_dagster.core.child import Child, ChildEndedError, Pool
+from lightrag_dagster.core.holding import holding
 from lightrag_dagster.errors import QueryTimeoutError
 
 Result = TypeVar("Result")
@@ -130,11 +131,8 @@ class UnderWay:
     @contextmanager
     def resumed(self) -> Iterator["UnderWay"]:
         """Make it the question of the block."""
-        token = _current.set(self)
-        try:
+        with holding(_current, self):
             yield self
-        finally:
-            _current.reset(token)
 
 
 _UNBOUND = UnderWay()

@@ -21,7 +21,7 @@ from lightrag_dagster.query.following import Follower
 from lightrag_dagster.query.lookups import Lookups
 from lightrag_dagster.query.opened import LAST_SECONDS, Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of
-from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
+from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
@@ -30,6 +30,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import find_snapshot
 
 CUT_OFF = "the answer is cut off; raise llm.max_output_tokens"
 """The note beside an answer that was cut off."""

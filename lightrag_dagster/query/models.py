@@ -8,12 +8,13 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from lightrag_dagster.core.background import BackgroundLoop
+from lightrag_dagster.core.holding import holding
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
@@ -34,14 +35,9 @@ Result = TypeVar("Result")
 _payer: ContextVar[Account | None] = ContextVar("lightrag_payer", default=None)
 
 
-@contextmanager
-def billed_to(account: Account | None) -> Iterator[None]:
+def billed_to(account: Account | None) -> AbstractContextManager[None]:
     """Bill the calls for questions of the block to an account, each when it ends, in place of that of their base."""
-    token = _payer.set(account)
-    try:
-        yield
-    finally:
-        _payer.reset(token)
+    return holding(_payer, account)
 
 
 class Models:

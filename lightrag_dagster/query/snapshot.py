@@ -21,7 +21,7 @@ from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration, FileChecks
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
-from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_named
+from lightrag_dagster.storage.snapshots.snapshots import find_snapshot
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,11 +36,9 @@ class VectorSearch(Protocol):
 
     def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
         """Return ids and cosine similarities of the nearest vectors, best first, ties by id."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of those of the ids that the table holds."""
-        ...
 
     def close(self) -> None:
         """Free the vectors in memory."""
@@ -157,15 +155,6 @@ class Snapshot:
                 path=first.path,
                 rerank_score=rerank_scores.get(number),
             )
-
-
-def find_snapshot(home: Home, snapshot_id: str | None) -> Manifest:
-    """Return the manifest of a snapshot by its id or name, by default of the published one.
-
-    Raises NoSnapshotError and StoreError as `open_snapshot`.
-    """
-    refresh_snapshot(home, snapshot_id)
-    return require_published(home) if snapshot_id is None else snapshot_named(home, snapshot_id)
 
 
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:

@@ -19,11 +19,6 @@ from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.storage.duckdb import OF_QUESTIONS, bounded, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
-_VIEWS = """
-CREATE VIEW said_of_entity AS FROM entity_evidence;
-CREATE VIEW said_of_relation AS FROM relation_evidence;
-"""
-
 
 class Statements:
     """The mentions that a question may see; threads may share it."""
@@ -86,7 +81,8 @@ def open_statements(generation: Generation) -> Statements:
     with ExitStack() as opened:
         connection = opened.enter_context(bounded(OF_QUESTIONS))
         create_views(connection, generation, ["entity_evidence", "relation_evidence"], temporary=False)
-        connection.execute(_VIEWS)
+        for kind in ("entity", "relation"):
+            connection.execute(f"CREATE VIEW said_of_{kind} AS FROM {kind}_evidence")
         # With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")
         written = generation.record().curation.written

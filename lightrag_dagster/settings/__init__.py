@@ -5,8 +5,8 @@ Secrets are not settings: keys are read from the environment when a model is ope
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, 
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from lightrag_dagster.core.export_formats import ExportFormat
+from lightrag_dagster.core.holding import holding
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkingSettings
 from lightrag_dagster.settings.models import EmbeddingSettings, LLMSettings, RerankSettings
@@ -266,17 +267,12 @@ def settings_file() -> Path:
     return (chosen and chosen.file) or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
 
 
-@contextmanager
-def choosing(chosen: Chosen) -> Iterator[None]:
+def choosing(chosen: Chosen) -> AbstractContextManager[None]:
     """Have `load_settings` take other settings in the block, as those of a `defs.yaml`, or of the command line.
 
     Threads that begin in the block, and worker processes, know nothing of it: hand settings to them.
     """
-    token = _chosen.set(chosen)
-    try:
-        yield
-    finally:
-        _chosen.reset(token)
+    return holding(_chosen, chosen)
 
 
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:

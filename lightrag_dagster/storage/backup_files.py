@@ -14,7 +14,8 @@ from typing import Self
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.temporary import temporary_folder
-from lightrag_dagster.errors import SettingsError, StoreError, unread
+from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.storage.database.table_dump import reading
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import DATA, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
@@ -45,14 +46,14 @@ class Folder:
     def get(self, key: str) -> tuple[bytes, dict[str, str]] | None:
         """Return a file, or None when there is none."""
         path = self.root / key
-        with _reading(path):
+        with reading(path):
             return (path.read_bytes(), {}) if path.is_file() else None
 
     def upload(self, key: str, content: Path | bytes, *, create: bool) -> None:
         """Store a file whole, or not at all."""
         with atomic.replacing(self.root / key) as temporary:
             if isinstance(content, Path):
-                with _reading(content):  # an error of the copy is taken for one of the target
+                with reading(content):  # an error of the copy is taken for one of the target
                     content.open("rb").close()
                 shutil.copyfile(content, temporary)
             else:
@@ -62,14 +63,6 @@ class Folder:
         """Remove files; those that are not there are no error."""
         for key in keys:
             (self.root / key).unlink(missing_ok=True)
-
-
-@contextmanager
-def _reading(name: Path | str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise unread(name, error, "use another backup") from error
 
 
 Place = Folder | Objects
@@ -121,7 +114,7 @@ class Contents:
     def format(self) -> Format | None:
         """Return the format, or None where there is none."""
         content = self._read(_FORMAT)
-        with _reading(f"{self.place.name}/{self._key(_FORMAT)}"):
+        with reading(f"{self.place.name}/{self._key(_FORMAT)}"):
             return Format.model_validate_json(content) if content else None
 
     def set_format(self, found: Format) -> None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lightrag_dagster.errors import unread
+from lightrag_dagster.storage.files import atomic
 
 
 class Record(BaseModel):
@@ -32,6 +33,11 @@ def read_record(path: Path, kind: type[R], extra: Literal["ignore"] | None = Non
         return None
     except (OSError, ValidationError) as error:
         raise unread(path, error, kind.mended_by) from error
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Replace a record; raises as `atomic.write_text`."""
+    atomic.write_text(path, record.model_dump_json(indent=2))
 
 
 class Pointer(Record):

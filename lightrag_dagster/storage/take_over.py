@@ -24,7 +24,7 @@ from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import builder_lock, source_lock
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs, Pins
-from lightrag_dagster.storage.records import Pointer, Record, read_record
+from lightrag_dagster.storage.records import Pointer, Record, read_record, write_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -93,7 +93,7 @@ def _take_over_tables(home: Home, source: str) -> None:
                 continue
             inputs = {name: today(name, one) if kind_of(name) in _TABLES else one for name, one in found.inputs.items()}
             now = {"version": today(found.table, found.version), "inputs": inputs}
-            atomic.write_text(pointer, found.model_copy(update=now).model_dump_json(indent=2))
+            write_record(pointer, found.model_copy(update=now))
     if accepted := read_record(home.accepted(source), Accepted, "ignore"):
         versions = {table: today(table, accepted.tables.get(table, "")) for table in SOURCE_TABLES}
         passes = {
@@ -101,7 +101,7 @@ def _take_over_tables(home: Home, source: str) -> None:
             for name, tables in accepted.passes.items()
         }
         record = Accepted(source=source, tables=versions, passes=passes)
-        atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
+        write_record(home.accepted(source), record)
 
 
 def _version(pointer: Path) -> TableVersion | None:

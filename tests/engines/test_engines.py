@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.engines.factory import map_rows, open_engine
+from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.errors import EngineError, SettingsError
-from tests.engines.parts import Counter, count, count_call, end, end_once, fail, fail_to_make, process, square
+from tests.engines.parts import Counter, count_call, end, end_once, fail, fail_to_make, process, square
 
 
 @pytest.fixture(scope="module", params=["local", "processes"])
@@ -31,13 +30,6 @@ def test_results_come_in_order(engine: Engine) -> None:
 def test_the_first_error_is_raised(engine: Engine) -> None:
     with pytest.raises(ValueError, match="two"):
         engine.map(fail, range(5))
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 100])
-def test_the_parts_of_a_table_are_the_table(engine: Engine, rows: int) -> None:
-    counts = map_rows(engine, count, pa.table({"id": list(range(rows))}), 10)
-    assert sum(counts) == rows
-    assert len(counts) <= max(engine.workers, 1)
 
 
 async def calls(engine: Engine, make: Callable[[], Counter], numbers: Iterable[int]) -> list[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ import pytest
 
 from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.engines.factory import map_rows, open_engine
+from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import EngineError, SettingsError
 from lightrag_dagster.models.providers import open_plain_embedder
 from tests.engines.parts import (
@@ -105,7 +105,7 @@ def test_rows_merge_and_models_embed_as_in_one_process(tmp_path: Path, monkeypat
     relations = [relation("a", f"c{number}", 0, "Name 0", f"Name {number % 3}", "k", "x") for number in range(8)]
     inputs = write(tmp_path, [chunk(*place) for place in places], entities, relations)
     with open_engine("ray") as engine:
-        assert sum(map_rows(engine, count, pa.table({"id": list(range(40))}), 10)) == 40
+        assert engine.map(count, [pa.table({"id": list(range(20))})] * 2) == [20, 20]
         asyncio.run(giving_up(engine))
         if find_spec("onnxruntime"):  # the extra `onnx`
             asyncio.run(embedding(engine))

@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.evaluation.judging import Judgement, exact_match, f1, judge_answers, parse_judgement
+from lightrag_dagster.evaluation.evaluation import Judgement, exact_match, f1, judge_answers, parse_judgement
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.summary import count_unjudged
 from lightrag_dagster.settings import LLMSettings, load_settings

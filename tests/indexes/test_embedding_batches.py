@@ -1,3 +1,4 @@
+import asyncio
 from itertools import pairwise
 
 import numpy as np
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.protocols import text_tokens
+from lightrag_dagster.engines.engine import LocalEngine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.indexes import embedding_batches
 from lightrag_dagster.indexes.embedding_batches import Embedding, batches
@@ -36,6 +38,22 @@ def test_batches_keep_texts_and_order_within_both_bounds(
     assert all(len(batch) == 1 or weight(batch) <= tokens for batch in made)
     for batch, following in pairwise(made):
         assert len(batch) == size or weight([*batch, following[0]]) > tokens
+
+
+class Three(LocalEngine):
+    """An engine that seems to have three workers."""
+
+    workers = 3
+
+
+@pytest.mark.parametrize("texts", [1, 4, 5, 6, 7, 100])
+def test_the_parts_of_workers_are_all_texts_in_order(monkeypatch: pytest.MonkeyPatch, texts: int) -> None:
+    monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 2)
+    settings, named = EmbeddingSettings(dimensions=64), [f"Weir {number}" for number in range(texts)]
+    done, here = list[int](), Embedding(LexicalEmbedder(64), settings)
+    vectors = asyncio.run(here._replace(engine=Three()).vectors_of(named, done.append))
+    np.testing.assert_array_equal(vectors, asyncio.run(here.vectors_of(named, done.append)))
+    assert sum(done) == 2 * texts
 
 
 @pytest.mark.long

@@ -41,9 +41,7 @@ MAY_ASK = {
         "pipeline.communities": "asks the published snapshot, which no source or setting shapes",
         "pipeline.publish": "checks the published snapshot, which no source or setting shapes",
         "exports.exports": "writes the published snapshot for others",
-        "query.snapshot": "a question",
         "cli.communities": "looks at the published snapshot alone",
-        "cli.cypher": "looks at the published snapshot alone",
         "cli.export": "looks at the published snapshot alone",
         "cli.readings": "drafts from the published snapshot",
         "cli.sql": "looks at tables alone",
@@ -71,6 +69,7 @@ MAY_ASK = {
     | {
         "curation.desk.taking": "reads what it wrote",
         "assets.curation": "looks at decisions alone",
+        "assets.checks": "looks at decisions alone",
         "cli.curate": "looks at decisions alone",
         "cli.review": "tells of the decisions that it took",
     },

@@ -16,10 +16,6 @@ from lightrag_dagster.storage.snapshots import generations
 _TABLES = ("entities", "entity_evidence", "relation_evidence")
 _NEAREST = 3
 _ALIKE = 0.8
-_OF_DISPLAYED = """
-SELECT x.name FROM entities e JOIN extracted x USING (entity_id)
-WHERE e.name = $name ORDER BY mentions DESC, x.name LIMIT 1
-"""
 
 
 class KnownNames:
@@ -48,7 +44,7 @@ class KnownNames:
         is_part = self._joined.get(base, base) in self._parts
         if base in self._ids or is_part or (renamed and base in self._given):
             return name
-        found = self._connection.execute(_OF_DISPLAYED, {"name": name}).fetchone()
+        found = self._connection.execute(read_sql(__package__, "sql/as_extracted"), {"name": name}).fetchone()
         return str(found[0]) if found else name
 
     def is_known(self, name: str) -> bool:

@@ -104,13 +104,13 @@ def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
     return asked
 
 
-def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Comparison | str:
+def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Comparison | str:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
 
     Args:
-        situation: The home, and the gold of its settings.
+        settings: The settings of the home, with its gold.
         tried: The other settings.
         run: The run whose calls they are; else one of their own.
 
@@ -123,13 +123,11 @@ def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> C
         SettingsError: a gold file cannot be read.
         StoreError: a table is damaged.
     """
-    gold = read_gold(situation.settings.gold.folder)
+    gold, situation = read_gold(settings.gold.folder), Situation.looking(settings)
     found = to_compare(situation, gold)
     if isinstance(found, str):
         return found
-    judged = partial(
-        judge, gold, found.located, curation=situation.decided.curation, types=situation.settings.merging.types
-    )
+    judged = partial(judge, gold, found.located, curation=situation.decided.curation, types=settings.merging.types)
     with temporary_folder("lightrag-gold-") as folder:
         made = TemporaryHome(tried, folder, run)
         reports = [

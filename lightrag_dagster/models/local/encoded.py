@@ -27,11 +27,9 @@ class LoadedModel(Protocol):
 
     def encode(self, kind: Kind, texts: list[str]) -> Encoded:
         """Return a vector for each text."""
-        ...
 
     def lengths(self, kind: Kind, texts: list[str]) -> list[int]:
         """Return the number of tokens of each text with its prompt, those that are not read among them."""
-        ...
 
 
 def processors() -> int:

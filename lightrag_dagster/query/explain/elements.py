@@ -4,17 +4,12 @@ from collections.abc import Iterable
 
 import duckdb
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.query.types import Chunk, Element
 from lightrag_dagster.storage.duckdb import in_memory, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
-
-_FOUND = """
-    SELECT kind, caption, content, source, path, doc_id, page, char_start, char_end, chunk_ids
-    FROM document_elements
-    WHERE doc_id IN $documents AND list_has_any(chunk_ids, $chunks)
-    ORDER BY source, path, element_index"""
 
 
 def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element]:
@@ -30,7 +25,7 @@ def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element
         with in_memory() as connection:
             create_views(connection, generation, ["raw_documents", "chunks"])
             add_derived(connection, ["document_elements"], temporary=True)
-            rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
+            rows = connection.sql(read_sql(__package__, "elements"), params=parameters).to_arrow_table().to_pylist()
     except duckdb.Error as error:
         raise StoreError(f"the documents of {generation.id} cannot be read: {unreadable(error)}") from error
     return [Element(**row | {"chunk_ids": tuple(row["chunk_ids"])}) for row in rows]

@@ -1,8 +1,8 @@
-"""The protocol of all chunking methods: their input and their result."""
+"""The form of all chunking methods: their input and their result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.text.tokens import Tokenizer
@@ -43,15 +43,12 @@ class Cut(NamedTuple):
     context: str | None = None
 
 
-class Chunker(Protocol):
-    """A method of cutting: a pure function of the document's text and the settings."""
+Chunker = Callable[[Document, ChunkerSettings, Tools], list[Cut]]
+"""A method of cutting: a pure function of the document's text and the settings.
 
-    def __call__(self, document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-        """Return the chunks in order, with no white space at their ends; none if the text is blank.
-
-        Every character that is not white space is in a chunk; a function of one's own may leave out some.
-        """
-        ...
+It returns the chunks in order, with no white space at their ends; none if the text is blank. Every character that is
+not white space is in a chunk; a function of one's own may leave out some.
+"""
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -29,26 +29,21 @@ class ReadAnswer(Protocol):
     @property
     def complete(self) -> bool:
         """True if the answer says that it is whole."""
-        ...
 
     @property
     def is_empty(self) -> bool:
         """True for an answer that says that there is nothing, which some models say too soon."""
-        ...
 
     @property
     def usable(self) -> bool:
         """True if it need not be asked for again."""
-        ...
 
     @property
     def rejected(self) -> tuple[str, ...]:
         """The reasons of rejected rows."""
-        ...
 
     def adds_nothing_to(self, shorter: Any) -> bool:
         """Return True if another answer has some rows, and these are all of those that are here."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.engines.engine import Engine, LocalEngine
+from lightrag_dagster.engines.engine import LOCAL, Engine
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.schemas import ENTITIES, MERGED_TABLES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
@@ -36,7 +36,6 @@ from lightrag_dagster.storage.snapshots.scratch import Scratch
 
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 
-LOCAL = LocalEngine()
 ONE_PART = Size(0)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
-from lightrag_dagster.errors import one_line, unread
+from lightrag_dagster.errors import unread
 from lightrag_dagster.storage.database.engine import Database
 
 _ROWS = 2000
@@ -35,7 +35,7 @@ def save_rows(database: Database | None, table: sa.Table, path: Path) -> int:
 
 def count_rows(path: Path) -> int:
     """Return the number of rows of a Parquet file; raises StoreError."""
-    with _reading(path):
+    with reading(path):
         return int(pq.read_metadata(path).num_rows)
 
 
@@ -47,7 +47,7 @@ def load_rows(database: Database, table: sa.Table, path: Path) -> None:
     """
     statement = database.insert(table).on_conflict_do_nothing()
     # Buffered ahead, the whole file would be in memory.
-    with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
+    with reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
         columns = [name for name in file.schema_arrow.names if name in table.columns]
         for batch in file.iter_batches(_ROWS, columns=columns):
             with database.begin() as connection:
@@ -67,11 +67,12 @@ def is_empty(database: Database, table: sa.Table) -> bool:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(name: Path | str) -> Iterator[None]:
+    """Read a file of a backup in the block; raises StoreError where that fails."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
-        raise unread(path, error, f"{one_line(error)}; use another backup") from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise unread(name, error, "use another backup") from error
 
 
 def _type(column: sa.Column[object]) -> pa.DataType:

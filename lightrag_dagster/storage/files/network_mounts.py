@@ -50,8 +50,7 @@ def network_mount(path: Path, mounts: str) -> Mount | None:
     holding = [mount for mount in found if path.is_relative_to(mount.folder)]
     if not holding:
         return None
-    deepest = max(len(mount.folder.parts) for mount in holding)
-    last = [mount for mount in holding if len(mount.folder.parts) == deepest][-1]
+    last = sorted(holding, key=lambda mount: len(mount.folder.parts))[-1]  # it hides others in its folder
     # A sandbox such as gVisor shows the disk of its host as 9p.
     on_network = _NETWORK.fullmatch(last.type) and (last.type, last.folder) != ("9p", Path("/"))
     return last if on_network else None

@@ -1,12 +1,12 @@
 """A lock that was acquired, the check that it was not lost since, and messages about its holder."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Protocol
 
+from lightrag_dagster.core.holding import holding
 from lightrag_dagster.errors import BuilderLockedError
 
 COMMAND_SECONDS = 5.0
@@ -19,14 +19,9 @@ _log = logging.getLogger(__name__)
 _patience: ContextVar[float] = ContextVar("patience", default=COMMAND_SECONDS)
 
 
-@contextmanager
-def waiting_for_locks(seconds: float) -> Iterator[None]:
+def waiting_for_locks(seconds: float) -> AbstractContextManager[None]:
     """Make commands in the block wait so long for another process."""
-    token = _patience.set(seconds)
-    try:
-        yield
-    finally:
-        _patience.reset(token)
+    return holding(_patience, seconds)
 
 
 def patience(seconds: float | None) -> float:

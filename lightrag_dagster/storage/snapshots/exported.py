@@ -5,10 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Exports
-from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.records import read_record, write_record
 
 LATEST = "latest"
 
@@ -48,7 +47,7 @@ def forget_comparisons(home: Home, kept: Collection[str]) -> list[Path]:
         return []
     left = {form: one for form, one in found.formats.items() if one.compared_with in (None, *kept)}
     if left != found.formats:
-        atomic.write_text(home.exported, found.model_copy(update={"formats": left}).model_dump_json(indent=2))
+        write_record(home.exported, found.model_copy(update={"formats": left}))
     return [home.exports / found.snapshot_id / form for form in found.formats.keys() - left]
 
 

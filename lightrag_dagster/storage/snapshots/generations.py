@@ -33,7 +33,7 @@ from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, GenerationRecord
-from lightrag_dagster.storage.records import Pointer, R, Record, read_record
+from lightrag_dagster.storage.records import Pointer, R, Record, read_record, write_record
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 RECORD = "generation.json"
@@ -111,7 +111,7 @@ class Generation:
 
     def write_record(self, name: str, record: Record) -> None:
         """Store a JSON record; raises StoreError when the disk refuses."""
-        atomic.write_text(self.path(name), record.model_dump_json(indent=2))
+        write_record(self.path(name), record)
 
     def read_record(self, name: str, kind: type[R]) -> R:
         """Read a JSON record; raises StoreError when it is missing or damaged."""
@@ -155,7 +155,7 @@ def store(
             failed_summaries=failed_summaries,
             curation=curation or CurationRecord(),
         )
-        atomic.write_text(folder / RECORD, record.model_dump_json(indent=2))
+        write_record(folder / RECORD, record)
         generation = Generation(home, "gen-" + identity.digest(inputs.hash, record.tables))
         _put_in_place(folder, home.generation(generation.id))
     return generation
@@ -211,7 +211,7 @@ def _has_rows_of(kept: Path, made: Path) -> bool:
 
 def set_newest(home: Home, generation: Generation) -> None:
     """Make the steps after the merge work on a generation; raises StoreError when the disk refuses."""
-    atomic.write_text(home.newest, Pointer(id=generation.id).model_dump_json())
+    write_record(home.newest, Pointer(id=generation.id))
 
 
 def newest_generation(home: Home) -> Generation:

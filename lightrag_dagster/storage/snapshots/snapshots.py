@@ -16,7 +16,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import BuiltGraph, Gates, Hold, Manifest, Pins, Vectors
-from lightrag_dagster.storage.records import Pointer, read_record
+from lightrag_dagster.storage.records import Pointer, read_record, write_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
 from lightrag_dagster.storage.snapshots.verify import record_files
@@ -113,7 +113,7 @@ def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: b
     if held and not held.by_gate:
         return
     if published and published.id != newest.snapshot_id and (manual or newest.gates.faults):
-        atomic.write_text(home.held, Hold(id=published.id, by_gate=not manual).model_dump_json())
+        write_record(home.held, Hold(id=published.id, by_gate=not manual))
         return
     set_published(home, newest.snapshot_id, lock)
     home.held.unlink(missing_ok=True)
@@ -200,6 +200,15 @@ def refresh_snapshot(home: Home, name: str | None = None) -> None:
         home.files.refresh([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
+def find_snapshot(home: Home, name: str | None) -> Manifest:
+    """Return the manifest of a snapshot by its id or name, by default of the published one.
+
+    Its records are fetched from a bucket. Raises as `refresh_snapshot`, `require_published` and `snapshot_named`.
+    """
+    refresh_snapshot(home, name)
+    return require_published(home) if name is None else snapshot_named(home, name)
+
+
 def without_graph(home: Home) -> Generation | None:
     """Return the published snapshot if its graph database is not built; raises as `published_snapshot`."""
     published = published_snapshot(home)
@@ -270,7 +279,7 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
             raise StoreError(
                 f"{names[name]} is pinned as {name}, so `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
             )
-    atomic.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
+    write_record(home.pins, Pins(names=names))
 
 
 def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
@@ -280,7 +289,7 @@ def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
     """
     wanted = snapshot_named(home, name)
     require_held(lock)
-    atomic.write_text(home.held, Hold(id=wanted.snapshot_id).model_dump_json())
+    write_record(home.held, Hold(id=wanted.snapshot_id))
     set_published(home, wanted.snapshot_id, lock)
     return wanted
 
@@ -296,7 +305,7 @@ def release(home: Home, lock: Lock | None = None) -> Manifest:
     if newest is None:
         raise StoreError(f"{home.name} has no snapshot to publish; delete {home.held} and run `lightrag-dagster run`")
     require_held(lock)
-    atomic.write_text(home.held, Hold(id=held.id, by_gate=True).model_dump_json())  # which ends by itself after a kill
+    write_record(home.held, Hold(id=held.id, by_gate=True))  # which ends by itself after a kill
     set_published(home, newest.snapshot_id, lock)
     home.held.unlink()
     return newest
@@ -318,7 +327,7 @@ def set_published(home: Home, snapshot_id: str, lock: Lock | None = None) -> Non
         if before.id != snapshot_id:
             replaced[before.id] = now()
     require_held(lock)
-    atomic.write_text(home.published, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
+    write_record(home.published, Pointer(id=snapshot_id, replaced=replaced))
     home.files.push(lock)
     link_views(home, snapshot_id)
 

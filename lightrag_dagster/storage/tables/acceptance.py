@@ -10,10 +10,9 @@ from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.fact_schemas import OF_COLUMNS, PASS_TABLES, of_pass
 from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted, TableVersion
 
@@ -152,7 +151,7 @@ def accept(home: Home, source: str, bounds: Bounds, name: str = "", *, candidate
     if candidate:
         tables.promote(source, [of_pass(table, name) for table in PASS_TABLES] if name else SOURCE_TABLES)
     if before != now:
-        atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+        write_record(home.accepted(source), now)
     return acceptance
 
 
@@ -203,7 +202,7 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
         kept = {name: versions for name, versions in record.passes.items() if name in passes}
         if kept != record.passes:
             now = record.model_copy(update={"passes": kept})
-            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
+            write_record(home.accepted(source), now)
 
 
 def failed_share(version: TableVersion) -> float:

@@ -26,7 +26,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 from lightrag_dagster.storage.versions import Refusal, TableVersion
 
@@ -141,7 +141,7 @@ class SourceTables:
             shards=len(stored),
             **more,
         )
-        atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
+        write_record(self._pointer(table, source, candidate=self.candidate), version)
         if table == "raw_documents":
             self._refusal(source).unlink(missing_ok=True)
         return version
@@ -161,7 +161,7 @@ class SourceTables:
 
     def refuse(self, source: str, listing: str, reason: str) -> None:
         """Note that the files of a listing, by its hash, were read and not taken; raises StoreError."""
-        atomic.write_text(self._refusal(source), Refusal(files=listing, reason=reason).model_dump_json(indent=2))
+        write_record(self._refusal(source), Refusal(files=listing, reason=reason))
 
     def refusal(self, source: str) -> Refusal | None:
         """Return the files that were read last, if they were not taken; raises StoreError for a damaged record."""

@@ -5,10 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.versions import Upstream
 
 
@@ -46,7 +45,7 @@ def record_partitions(
         if _read(home, source, asset) == record:
             return
     with ingesting(home, source, seconds):
-        atomic.write_text(_record(home, source), record.model_dump_json(indent=2))
+        write_record(_record(home, source), record)
 
 
 def _read(home: Home, source: str, asset: str) -> Upstream | None:

@@ -24,7 +24,7 @@ from tests.support import FLOOD, OFFICE, RIVER, build, snapshot_contents, write_
 
 
 def compared(settings: Settings, run: str | None = None) -> Comparison:
-    found = try_gold(Situation.looking(settings), settings, run)
+    found = try_gold(settings, settings, run)
     assert isinstance(found, Comparison)
     return found
 
@@ -72,8 +72,8 @@ def test_too_few_rows_are_not_compared(gold_home: Path, loopback: Loopback) -> N
     for texts in (list(TEXTS.values())[:2], [*list(TEXTS.values())[:2], *passages(30, names=9).values()]):
         write_gold(gold_home / "gold" / "people.csv", texts)  # of the second ones most are no chunks
         assert "fewer than 20" in str(to_compare(Situation.looking(tried), read_gold(tried.gold.folder)))
-        assert "fewer than 20" in str(try_gold(Situation.looking(tried), tried))
-    assert "fewer than 20" in str(try_gold(Situation.looking(tried), tried.changed(gold={"folder": None})))
+        assert "fewer than 20" in str(try_gold(tried, tried))
+    assert "fewer than 20" in str(try_gold(tried, tried.changed(gold={"folder": None})))
     assert loopback.requests == []
 
 
@@ -94,9 +94,7 @@ def test_a_home_before_its_first_run_has_nothing_to_compare(tmp_path: Path) -> N
     settings.sources.mkdir()
     found = find_passages(Situation.looking(settings), read_gold(settings.gold.folder))
     assert (found.located.num_rows, len(found.gone)) == (0, 24)
-    assert "none of the 24 gold passages that are done is a chunk" in str(
-        try_gold(Situation.looking(settings), settings)
-    )
+    assert "none of the 24 gold passages that are done is a chunk" in str(try_gold(settings, settings))
 
 
 def test_passages_that_get_no_answer_for_now_are_left_out(gold_home: Path, loopback: Loopback) -> None:

@@ -12,12 +12,12 @@ from lightrag_dagster import schemas
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
-from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.engine import LOCAL, Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, READINGS
 from lightrag_dagster.settings.sections import MergingSettings, TermsMode
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
-from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
+from lightrag_dagster.stages.merging.merge import open_merge
 from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts

@@ -77,5 +77,5 @@ def test_without_a_database_there_are_no_rows(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").write_bytes(b"no Parquet")
-    with pytest.raises(StoreError, match=r"rows\.parquet is damaged; .*; use another backup"):
+    with pytest.raises(StoreError, match=r"rows\.parquet is damaged; use another backup"):
         count_rows(tmp_path / "rows.parquet")

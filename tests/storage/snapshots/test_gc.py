@@ -240,7 +240,7 @@ def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, mo
         collect_garbage(home, keep(1), dry_run=False)
         return found
 
-    monkeypatch.setattr(snapshot, "require_published", collected_meanwhile)
+    monkeypatch.setattr(snapshots, "require_published", collected_meanwhile)
     with pytest.raises(StoreError, match=f"{first} was removed by `gc`"):
         open_snapshot(home, None)
 

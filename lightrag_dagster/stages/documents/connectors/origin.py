@@ -64,20 +64,16 @@ class Origin(Protocol):
     @property
     def at_once(self) -> int:
         """The number of documents that are read at the same time."""
-        ...
 
     @property
     def name(self) -> str:
         """The place in words, without secrets."""
-        ...
 
     def files(self) -> Iterator[ListedFile]:
         """Yield all documents, in any order; raises OSError when they cannot be listed."""
-        ...
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """Return the first `most` bytes of a document; raises OSError."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -98,19 +94,15 @@ class Since(Protocol):
     @property
     def state(self) -> Mapping[str, str]:
         """The state of the whole listing, for the next one, when `files` has come to its end."""
-        ...
 
     def files(self) -> Iterator[ListedFile]:
         """Yield the documents that may have changed, and new ones; raises as `Origin.files`."""
-        ...
 
     def keeps(self, paths: pa.Array) -> pa.Array:
         """Return for each path of the earlier listing True if its document is as it was, when `files` has ended."""
-        ...
 
     def misses(self, paths: pa.Array) -> pa.Array:
         """Return for each path True if its document may be there and cannot be listed now, when `files` has ended."""
-        ...
 
 
 class Incremental(ABC):

@@ -81,11 +81,9 @@ class RowSource(Protocol):
     @property
     def name(self) -> str:
         """The table in words, without secrets."""
-        ...
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """Yield column → value of every row, or of those of a part."""
-        ...
 
 
 @dataclass(frozen=True)
