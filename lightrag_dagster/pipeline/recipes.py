@@ -46,7 +46,7 @@ _REVISIONS = {
     "mentions": 7,
     "facts": 6,
     "merge": 13,
-    "stores": 13,
+    "stores": 14,
     "report": 5,
     "duplicates": 1,
 }
