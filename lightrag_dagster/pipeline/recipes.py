@@ -16,7 +16,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISIO
 from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, OF_COLUMNS, PASS_TABLES
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, OF_COLUMNS, PASS_TABLES, split_pass
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
@@ -222,7 +222,7 @@ class Recipes:
         Raises:
             SettingsError: there is no such function.
         """
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         if name and kind != "readings":
             return self.facts(next(one for one in self.passes_of(source) if one.name == name))
         recipe, named = self.of_tables[kind], self.settings.named_sources.get(source)
@@ -234,7 +234,7 @@ class Recipes:
         """Return the recipe of the rows of a source table; None where rows name none."""
         if table == "raw_documents":
             return self.descriptions if self.describes_figures else None
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         if name:
             if kind != "readings":
                 return None
