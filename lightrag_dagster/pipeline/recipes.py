@@ -295,12 +295,13 @@ class Recipes:
 
     def by_asset(self) -> dict[str, str]:
         """Return the recipe of every asset, which Dagster calls its code version."""
+        of_columns = [one for each in self.settings.named_sources for one in self.passes_of(each) if one.is_of_columns]
         return {
             **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
             "readings": digest(*map(self.readings, self.passes.values())),
-            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, self.passes.values()))),
+            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, [*self.passes.values(), *of_columns]))),
             **dict.fromkeys(
                 (*MERGED_TABLES, *MERGED_PASS_TABLES, "knowledge_graph", "knowledge_base", "published_graph"),
                 self.generation,
