@@ -219,12 +219,11 @@ class Ingestion:
     @contextmanager
     def _first_reading_goes_on(self, step: str) -> Iterator[None]:
         """Let an error after which no model can be asked cost only the passes, of this and of the other sources."""
-        if step != "readings":
-            yield
-            return
         try:
             yield
         except ProviderAccessError as error:
+            if step != "readings":
+                raise
             self._refused = str(error) if _ends_all(error) else ""
             raise ProviderError(str(error)) from error
 
