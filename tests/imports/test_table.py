@@ -275,9 +275,10 @@ def test_exact_numbers_are_what_they_are_beside_a_unit_too(
         pq.write_table(pa.Table.from_pylist(rows if name == "a.parquet" else exact), tmp_path / name)
     settings.sources.mkdir(exist_ok=True)
     now = stated(settings, tmp_path / name, tmp_path)
-    facts = now.named_sources["own"].rows.facts
+    columns = now.named_sources["own"].rows
+    assert columns
     texts = [(one.content or b"").decode() for one in list_files(find_source(now, "own"))]
-    read = [read_answer(answer_of(text), pass_of_columns(facts), text) for text in texts]
+    read = [read_answer(answer_of(text), pass_of_columns(columns.facts), text) for text in texts]
     assert [one.rejected for one in read] == [()] * len(numbers)
     assert sorted((fact.number, fact.unit) for one in read for fact in one.facts) == sorted((n, unit) for n in numbers)
 
