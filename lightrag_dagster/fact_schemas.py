@@ -106,6 +106,12 @@ def of_pass(table: str, name: str) -> str:
     return f"{table}@{name}"
 
 
+def split_pass(table: str) -> tuple[str, str]:
+    """Return the name of a table, and that of its pass; the latter is empty if it is of none."""
+    kind, _, name = table.partition("@")
+    return kind, name
+
+
 def kind_of(table: str) -> str:
     """Return the name of a table without that of its pass, if it is of one."""
-    return table.partition("@")[0]
+    return split_pass(table)[0]

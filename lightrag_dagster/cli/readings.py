@@ -66,13 +66,13 @@ def draft_reading(console: Console, name: str) -> None:
     """
     settings = load_settings()
     folder = settings.readings or _FOLDER
-    place = folder / f"{name}.yaml"
+    schema, place = folder / f"{name}.yaml", folder / f"{name}.yaml.draft"  # which no run reads
     if not PASS_NAME.fullmatch(name):
         raise SettingsError(
             f"{name!r} names no pass; begin it with a letter, then a-z, 0-9, - and _, at most 64 in all"
         )
-    if place.exists():
-        raise SettingsError(f"{place} is there already; give the draft another name, or remove that file")
+    if there := [one for one in (schema, place) if one.exists()]:
+        raise SettingsError(f"{there[0]} is there already; give the draft another name, or remove that file")
     home = Home.existing(settings)
     generation = Generation(home, require_published(home).snapshot_id)
     with open_tables(generation, ["entities", "relation_evidence"]) as connection:
@@ -82,7 +82,8 @@ def draft_reading(console: Console, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     atomic.write_text(place, "\n".join(_draft(types, relations)) + "\n")
     console.print(
-        f"{place} is written; types: {len(types)}, relations: {len(relations)}. Edit it, then: readings check"
+        f"{place} is written; types: {len(types)}, relations: {len(relations)}. Edit it, name it {schema.name}, then: "
+        "readings check"
     )
     if settings.readings is None:
         console.print(f"It is read when lightrag.yaml has the line `readings: {folder}`.")

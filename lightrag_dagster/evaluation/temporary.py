@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.curation.rules import copy_decisions
-from lightrag_dagster.fact_schemas import of_pass
+from lightrag_dagster.fact_schemas import of_pass, split_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
@@ -83,6 +83,11 @@ class TemporaryHome:
         names = self._recipes.pass_names(source)
         return [name for name in names if self.tables.current(of_pass("read_facts", name), source)]
 
+    def readable(self, source: str, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """Return rows of a source, by table, without those of passes that cannot read now and whose facts stay."""
+        names = {"", *(one.name for one in self._recipes.passes_to_read(source))}
+        return {table: content for table, content in rows.items() if split_pass(table)[1] in names}
+
     def rows(self, source: str) -> dict[str, pa.Table]:
         """Return the rows of all tables of a source."""
         versions = self.tables.current_versions(source, self._recipes.pass_names(source))
@@ -106,7 +111,7 @@ class TemporaryHome:
 
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         versions: dict[str, str] = {}
-        for table, content in rows.items():
+        for table, content in self.readable(source, rows).items():
             parent = made_from(table)
             inputs = {parent: versions[parent]} if parent else {}
             recipe = self._recipes.of_table(table, source)

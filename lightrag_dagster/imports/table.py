@@ -18,6 +18,7 @@ from lightrag_dagster.errors import DecisionError, SourceError, one_line
 from lightrag_dagster.imports.stored import TABLE, StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
+from lightrag_dagster.stages.documents.connectors.rows import as_text, with_sign
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.tuple_rows import strength
 from lightrag_dagster.stages.facts.dates import read_date
@@ -145,7 +146,7 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
                 )
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
-        value = f"{row[end]} {row['unit']}" if end == "value" and "unit" in row else row[end]
+        value = f"{with_sign(row[end], None)} {row['unit']}" if end == "value" and "unit" in row else row[end]
         one = {"subject": row["subject"], said[end]: value, **{day: row.get(day) for day in _DAYS}}
         rows[digest(json.dumps(one, default=str))] = one
     for said in stated.values():
@@ -153,7 +154,7 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
             said["kind"] = _kind([str(row[column]) for row in rows.values() if column in row])
     columns = {f"fact {name}": None for name in stated}
     made = ({"id": key} | columns | row for key, row in rows.items())
-    return [json.dumps(one, ensure_ascii=False, default=str) for one in made], [*stated.values()]
+    return [*map(as_text, made)], [*stated.values()]
 
 
 def _kind(values: Sequence[str]) -> str:

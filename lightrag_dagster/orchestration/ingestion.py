@@ -6,6 +6,7 @@ in turn and logs these events for the partition of each. They have the tags by w
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from time import monotonic
@@ -129,7 +130,7 @@ class Ingestion:
         self._steps = [step for step in INGESTION if is_wanted(step.name, lightrag.settings)]
         keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
-        self._refused = ""  # why no pass can read
+        self._refused = ""  # why no pass can ask a model
         self._unchecked: dict[str, _SourceEvents] = {}
         self._bad = set[str]()  # sources of which a check failed
         self._checked_at = monotonic()
@@ -196,7 +197,7 @@ class Ingestion:
     def _ingest(self, context: dg.OpExecutionContext, source: str, events: _SourceEvents) -> None:
         """Make and check the tables of a source, one step after the other, until it waits for batches."""
         account = account_of(context, self._lightrag.settings, source)
-        ingestion = self._lightrag.ingestion(source, account, backfill=self._backfill)
+        ingestion = replace(self._lightrag.ingestion(source, account, backfill=self._backfill), refused=self._refused)
         spent = partial(Ledger(self._lightrag.home.ledger).spent, account.run, source)
         self._display.run(source)
         for step in self._steps:
@@ -217,15 +218,12 @@ class Ingestion:
 
     @contextmanager
     def _first_reading_goes_on(self, step: str) -> Iterator[None]:
-        """Let an error that no pass can go on after cost only the passes, of this and of the other sources."""
-        if step != "readings":
-            yield
-            return
-        if self._refused:
-            raise ProviderError(self._refused)
+        """Let an error after which no model can be asked cost only the passes, of this and of the other sources."""
         try:
             yield
         except ProviderAccessError as error:
+            if step != "readings":
+                raise
             self._refused = str(error) if _ends_all(error) else ""
             raise ProviderError(str(error)) from error
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import LightRAGError, ProviderError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import awaits_retries, end_waits, refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceIngestion:
-    """An ingestion of one source, or a backfill if the tables are candidates; its calls are made on an account."""
+    """An ingestion of one source, or a backfill if the tables are candidates; its calls are made on an account.
+
+    `refused` is why no pass can ask a model.
+    """
 
     source: str
     tables: SourceTables
     recipes: Recipes
     account: Account
+    refused: str = ""
 
     def read(self) -> list[StageReport]:
         """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld.
@@ -79,18 +83,27 @@ class SourceIngestion:
     def read_passes(self) -> list[StageReport] | Waiting:
         """Ask the model about every chunk that a pass has not read; raises as `extract`.
 
-        While one waits for batches, the others are read and parsed.
+        While one waits for batches, the others are read and parsed; where the model refuses, those of columns.
         """
         passes, reports, awaited = self.recipes.passes_to_read(self.source), dict[str, StageReport](), frozenset[str]()
+        refused: LightRAGError | None = None
         for one in passes:
-            found = self._ask(Reading(one))
+            try:
+                if not one.is_of_columns and (refused or self.refused):
+                    raise refused or ProviderError(self.refused)
+                found = self._ask(Reading(one))
+            except (ProviderError, SettingsError) as error:
+                refused = error
+                continue
             if isinstance(found, Waiting):
                 awaited |= found.batches
             else:
                 reports[one.name] = found
-        for one in passes if awaited else ():
+        for one in passes if awaited or refused else ():
             if one.name in reports:
                 parse_pass(self.source, self.tables, self.recipes, one)
+        if refused:
+            raise refused
         return Waiting(awaited) if awaited else [*reports.values()]
 
     def parse_passes(self) -> list[StageReport]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.core.text.counted import counted, some_of
+from lightrag_dagster.fact_schemas import split_pass
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -70,7 +71,7 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
 
 def _lost_of_pass(source: str, table: str, version: TableVersion) -> Iterator[Loss]:
     """Yield the losses that a table of a pass tells; any other table, and `facts`, tell none."""
-    kind, _, name = table.partition("@")
+    kind, name = split_pass(table)
     of, lists = f"of pass {name}", f"select source, chunk_id, {{}} from {{}} where pass = '{name}' and {{}}"
     if kind == "readings":
         counts = {status: version.count("status", status) for status in ("failed", "truncated")}

@@ -16,7 +16,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISIO
 from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, OF_COLUMNS, PASS_TABLES
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, OF_COLUMNS, PASS_TABLES, split_pass
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
@@ -222,7 +222,7 @@ class Recipes:
         Raises:
             SettingsError: there is no such function.
         """
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         if name and kind != "readings":
             return self.facts(next(one for one in self.passes_of(source) if one.name == name))
         recipe, named = self.of_tables[kind], self.settings.named_sources.get(source)
@@ -234,7 +234,7 @@ class Recipes:
         """Return the recipe of the rows of a source table; None where rows name none."""
         if table == "raw_documents":
             return self.descriptions if self.describes_figures else None
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         if name:
             if kind != "readings":
                 return None
@@ -295,12 +295,13 @@ class Recipes:
 
     def by_asset(self) -> dict[str, str]:
         """Return the recipe of every asset, which Dagster calls its code version."""
+        of_columns = [one for each in self.settings.named_sources for one in self.passes_of(each) if one.is_of_columns]
         return {
             **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
             "readings": digest(*map(self.readings, self.passes.values())),
-            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, self.passes.values()))),
+            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, [*self.passes.values(), *of_columns]))),
             **dict.fromkeys(
                 (*MERGED_TABLES, *MERGED_PASS_TABLES, "knowledge_graph", "knowledge_base", "published_graph"),
                 self.generation,

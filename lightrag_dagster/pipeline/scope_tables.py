@@ -13,6 +13,7 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.fact_schemas import split_pass
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ScopeRule, Settings
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, without_marks
@@ -199,6 +200,6 @@ class _Filling:
 def _record(source: str, versions: Mapping[str, str]) -> Accepted:
     tables, passes = dict[str, str](), dict[str, dict[str, str]]()
     for table, version in sorted(versions.items()):
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         (passes.setdefault(name, {}) if name else tables)[kind] = version
     return Accepted(source=source, tables=tables, passes=passes)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.fact_schemas import split_pass
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
@@ -170,7 +171,7 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
 
 def _plan_of(plan: SourcePlan, table: str) -> PassPlan:
     """Return the part of a source's plan that has the numbers of a table, which is that of a pass or of all."""
-    name = table.partition("@")[2]
+    _, name = split_pass(table)
     return plan.passes.setdefault(name, PassPlan()) if name else plan
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lightrag_dagster.fact_schemas import of_pass, split_pass
 from lightrag_dagster.storage.records import Record
 
 
@@ -59,12 +60,12 @@ class Accepted(Record):
 
     def version(self, table: str) -> str:
         """Return the version of a table, also of one of a pass; empty if there is none."""
-        kind, _, name = table.partition("@")
+        kind, name = split_pass(table)
         return self.passes.get(name, {}).get(kind, "") if name else self.tables.get(kind, "")
 
     def merged(self, passes: Iterable[str]) -> dict[str, str]:
         """Return the versions that the merge reads, with those of some passes."""
-        found = {f"{table}@{name}": one for name in passes for table, one in self.passes.get(name, {}).items()}
+        found = {of_pass(table, name): one for name in passes for table, one in self.passes.get(name, {}).items()}
         return self.tables | found
 
 

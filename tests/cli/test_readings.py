@@ -74,6 +74,9 @@ def test_a_draft_is_a_schema_and_replaces_none(
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
     code, output, _ = command(capfd, monkeypatch, "readings", "draft", "first")
     assert (code, "readings: readings" in output) == (0, True)
+    assert "name it first.yaml" in output
+    assert load_passes(Path("readings")) == {}, "the next run would ask with it about every chunk"
+    Path("readings/first.yaml.draft").rename("readings/first.yaml")
     found = load_passes(Path("readings"))["first"]
     assert "person" in found.types
     assert {kind for one in found.relations.values() for kind in (*one.from_types, *one.to_types)} <= found.types.keys()
@@ -85,3 +88,6 @@ def test_a_draft_is_a_schema_and_replaces_none(
     assert Path("readings/first.yaml").read_text() == before
     code, _, errors = command(capfd, monkeypatch, "readings", "draft", "../first")
     assert (code, "names no pass" in errors) == (2, True)
+    assert command(capfd, monkeypatch, "readings", "draft", "second")[0] == 0
+    code, _, errors = command(capfd, monkeypatch, "readings", "draft", "second")
+    assert (code, "second.yaml.draft is there already" in errors) == (2, True)

@@ -72,3 +72,16 @@ def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
     assert rows["pass events: facts"] == ("0", "2")
     assert rows[f"pass events, rejected: {WORDS_LACKING}"] == ("0", "4")
     assert _facts(trial)["after"]["passes"]["events"]["rejected"] == {WORDS_LACKING: 4}
+
+
+@pytest.mark.parametrize("misspelt", [True, False])
+def test_facts_that_stay_since_their_pass_cannot_read_are_in_neither_half_of_a_trial(
+    reading: Settings, tmp_path: Path, misspelt: bool
+) -> None:
+    sources = f"sources: [ntoes]\n{WORKS}" if misspelt else WORKS
+    llm = {} if misspelt else {"provider": "offline"}
+    tried = with_passes(reading.changed(llm=llm), tmp_path / "now", works=sources)
+
+    trial = try_recipe(tried, tried, 10, [], "try")
+
+    assert (trial.before.passes, trial.after.passes) == ({}, {})

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,11 @@ from lightrag_dagster.imports import import_base, read_table, take_new
 from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.stages.extraction.parsing import merge_rounds, parse_response
+from lightrag_dagster.stages.facts.answers import read_answer
+from lightrag_dagster.stages.facts.columns import answer_of, pass_of_columns
 from tests.support import FLOOD, build, write_source
 
 SIGNED = {"author": "kim", "date": datetime.date(2026, 1, 1), "reason": "a table"}
@@ -298,6 +303,28 @@ def test_facts_are_a_source_that_is_read_without_a_model(settings: Settings, tmp
         ("Quay 4", "rent", "None", "51000 USD", "51000.0", "USD", "2023-07-01", "None"),
         ("Quay 4", "sublet / let", "None", "no", "0.0", "None", "None", "None"),
     ]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet", "exact.parquet"])
+@pytest.mark.parametrize("unit", ["kg", None])
+def test_exact_numbers_are_what_they_are_beside_a_unit_too(
+    settings: Settings, tmp_path: Path, name: str, unit: str | None
+) -> None:
+    numbers = [1.234, 50.125, 7.0, 0.1]
+    rows = [{"subject": f"Crate {one}", "relation": "mass", "value": one, "unit": unit} for one in numbers]
+    if name == "a.jsonl":
+        written(tmp_path / name, rows)
+    else:
+        exact = [row | {"value": Decimal(str(row["value"]))} for row in rows]
+        pq.write_table(pa.Table.from_pylist(rows if name == "a.parquet" else exact), tmp_path / name)
+    settings.sources.mkdir(exist_ok=True)
+    now = stated(settings, tmp_path / name, tmp_path)
+    columns = now.named_sources["own"].rows
+    assert columns
+    texts = [(one.content or b"").decode() for one in list_files(find_source(now, "own"))]
+    read = [read_answer(answer_of(text), pass_of_columns(columns.facts), text) for text in texts]
+    assert [one.rejected for one in read] == [()] * len(numbers)
+    assert sorted((fact.number, fact.unit) for one in read for fact in one.facts) == sorted((n, unit) for n in numbers)
 
 
 @pytest.mark.parametrize(

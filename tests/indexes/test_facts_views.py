@@ -59,9 +59,9 @@ def fact(name: str, begins: str | None = None, ends: str | None = None, **more: 
     return row | more
 
 
-def price(name: str, number: float | None, begins: str | None = None, **more: Any) -> Row:
+def price(name: str, number: float | None, begins: str | None = None, ends: str | None = None, **more: Any) -> Row:
     valued = {"object_id": None, "object": None, "value": f"{number}", "value_kind": "number", "number": number}
-    return fact(name, begins, **({"relation": "price", "unit": "EUR"} | valued | more))
+    return fact(name, begins, ends, **({"relation": "price", "unit": "EUR"} | valued | more))
 
 
 @contextmanager
@@ -154,6 +154,78 @@ def spans(*facts: Row) -> dict[str, tuple[str | None, str | None]]:
                 "dan": ("2024-01-01", None),
             },
             id="an end alone: after the end before",
+        ),
+        pytest.param(
+            [fact("pia", "2010"), fact("ada", "2019"), fact("ada-2", None, "2022-02-28"), fact("bea", "2022-03-01")],
+            {
+                "pia": ("2010-01-01", "2018-12-31"),
+                "ada": ("2019-01-01", "2022-02-28"),
+                "ada-2": ("2019-01-01", "2022-02-28"),
+                "bea": ("2022-03-01", None),
+            },
+            id="a beginning and an end of two documents meet",
+        ),
+        pytest.param(
+            [
+                fact("ada", "2019"),
+                fact("ada-2", None, "2022"),
+                fact("ada-3", "2019", "2021"),
+                fact("bea", None, "2018"),
+            ],
+            {
+                "ada": ("2019-01-01", "2021-12-31"),
+                "ada-2": ("2022-01-01", "2022-12-31"),
+                "ada-3": ("2019-01-01", "2021-12-31"),
+                "bea": (None, "2018-12-31"),
+            },
+            id="the first end after a beginning",
+        ),
+        pytest.param(
+            [fact("ada", "2019-03-15"), fact("ada-2", "2019-03", "2022")],
+            {"ada": ("2019-03-15", "2022-12-31"), "ada-2": ("2019-03-01", "2022-12-31")},
+            id="the end of a time that began before",
+        ),
+        pytest.param(
+            [fact("ada", "2019-03-01"), fact("ada-2", None, "2019-02-28"), fact("bea", None, "2018")],
+            {
+                "ada": ("2019-03-01", None),
+                "ada-2": ("2019-01-01", "2019-02-28"),
+                "bea": (None, "2018-12-31"),
+            },
+            id="an end before a beginning is that of another time",
+        ),
+        pytest.param(
+            [fact("ada", "2005"), fact("bea", "2007"), fact("ada-2", None, "2012"), fact("cyd", "2013")],
+            {
+                "ada": ("2005-01-01", "2006-12-31"),
+                "bea": ("2007-01-01", "2012-12-31"),
+                "ada-2": ("2005-01-01", "2012-12-31"),
+                "cyd": ("2013-01-01", None),
+            },
+            id="an end of one that another followed stays",
+        ),
+        pytest.param(
+            [fact("ada", "2019", single=False), fact("ada-2", None, "2022", single=False)],
+            {"ada": ("2019-01-01", None), "ada-2": (None, "2022-12-31")},
+            id="they do not meet where it is not single",
+        ),
+        pytest.param(
+            [price("a", 10, "2020"), price("a-2", 10, ends="2021"), price("b", 12, "2023")],
+            {
+                "a": ("2020-01-01", "2021-12-31"),
+                "a-2": ("2020-01-01", "2021-12-31"),
+                "b": ("2023-01-01", None),
+            },
+            id="values meet too",
+        ),
+        pytest.param(
+            [fact("ada", "2020"), fact("bea", "2021", single=False), fact("cyd", "2022", single=False)],
+            {
+                "ada": ("2020-01-01", "2020-12-31"),
+                "bea": ("2021-01-01", "2021-12-31"),
+                "cyd": ("2022-01-01", None),
+            },
+            id="single if one pass says so",
         ),
         pytest.param(
             [fact("ada", None, "2019", single=False), fact("bea", None, "2023", single=False)],
@@ -250,6 +322,16 @@ def test_facts_now_are_those_of_today() -> None:
             id="open at either end",
         ),
         pytest.param([fact("ada", "2020", "2022"), fact("ada-2", "2021", "2023")], [], id="the same object"),
+        pytest.param(
+            [fact("pia", "2010"), fact("ada", "2019"), fact("ada-2", None, "2022-02-28"), fact("bea", "2022-03-01")],
+            [],
+            id="a beginning and an end of two documents",
+        ),
+        pytest.param(
+            [fact("ada", "2020", "2022", single=False), fact("bea", "2021")],
+            [("ada", "bea", "2021-01-01", "2022-12-31")],
+            id="single if one pass says so",
+        ),
         pytest.param(
             [fact("ada", "2020", "2022", single=False), fact("bea", "2021", single=False)], [], id="not single"
         ),

@@ -70,6 +70,29 @@ def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
 
 
 @pytest.mark.long
+def test_a_refused_pass_costs_neither_sources_that_no_model_reads_so_nor_facts_of_columns(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    (tmp_path / "prices.csv").write_text("id,part,price\n1,Clear Cap,136\n")
+    stated = [{"subject": "part", "relation": "price", "value": "price", "unit": "EUR"}]
+    prices = {"uri": str(tmp_path / "prices.csv"), "rows": {"text": "{part} is sold.", "facts": stated}}
+    settings = with_passes(
+        reading.changed(named_sources={"prices": prices}),
+        tmp_path / "readings",
+        works=f"sources: [flood, prices]\n{WORKS}",
+    )
+    loopback.fault = lambda one: Reply.error(401) if is_of_pass(one.body) else None
+
+    refused = run(settings)
+
+    assert sorted(refused.failed) == ["flood", "prices"]
+    assert refused.ingested == ["notes"]
+    assert sum(is_of_pass(one.body) for one in loopback.requests if "messages" in one.body) == 1
+    assert rows(settings) == 1
+    assert lines(settings) == [f"pass works is to read {source}" for source in ("flood", "prices")]
+
+
+@pytest.mark.long
 def test_the_month_of_one_source_that_is_spent_in_a_pass_costs_no_pass_of_others(reading: Settings) -> None:
     run(reading.changed(readings=None))
     ledger = Ledger(Home(reading.home).ledger)

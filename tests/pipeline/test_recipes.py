@@ -41,3 +41,13 @@ def test_what_a_pass_read_by_another_model_is_parsed_again(tmp_path: Path) -> No
     recipes = [Recipes.of(load_settings(home=tmp_path, llm=one)) for one in models]
     assert len({one.facts(works) for one in recipes}) == 2
     assert len({one.facts(columns) for one in recipes}) == 1
+
+
+def test_columns_that_state_facts_are_part_of_the_code_version_of_facts(tmp_path: Path) -> None:
+    def recipes(**more: Any) -> dict[str, str]:
+        facts = [{"subject": "name", "relation": "lives in", "object": "city"} | more]
+        named = {"people": {"uri": str(tmp_path / "a.csv"), "rows": {"text": "{name}", "facts": facts}}}
+        return Recipes.of(load_settings(home=tmp_path, named_sources=named)).by_asset()
+
+    before, single = recipes(), recipes(single=True)
+    assert {name for name in before if before[name] != single[name]} == {"facts", "read_facts"}

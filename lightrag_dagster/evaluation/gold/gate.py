@@ -136,5 +136,6 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
             for report in made.ingest_all(source, rows["raw_documents"], rows["chunks"])
         ]
         usage = sum((one.usage for one in reports), Usage())
-        before, after = judged(found.tables.values()), judged(made.rows(source) for source in found.tables)
+        before = judged(made.readable(source, rows) for source, rows in found.tables.items())
+        after = judged(made.rows(source) for source in found.tables)
     return Comparison(before, after, compare(before, after), usage)

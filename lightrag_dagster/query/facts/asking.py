@@ -99,12 +99,14 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
     rows = facts.table.rows
     for name, word in conditions.words.items():
         values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
+    if conditions.as_of is not None:
+        rows = rows.append_column("holds", pa.array(facts.holding(conditions.as_of)))
     if conditions.contradicted:
         rows = rows.filter(pc.greater(pc.list_value_length(rows["contradicts"]), 0))
     rows = rows.drop_columns(["evidence", "contradicts"])
     notes += _missed(rows, values, conditions)
     if conditions.as_of is not None:
-        rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
+        rows = rows.filter(rows["holds"])
     values |= conditions.value._asdict() | {"by": by}
     return Selection(facts, rows, values, tuple(notes))
 

@@ -11,12 +11,13 @@ import pyarrow as pa
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.core.in_time import map_in_order
 from lightrag_dagster.core.text.markdown import heading_paths
-from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.core.text.tokens import Tokenizer, load_tokenizer
 from lightrag_dagster.readers import has_headings
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
+from lightrag_dagster.stages.facts.columns import LINE
 
 THREADS = 2
 """Documents that are cut at a time. Encoding releases the GIL: two gain a third over one, more gain nothing."""
@@ -55,7 +56,7 @@ def chunk_documents(
 
     def cut(document: Document) -> list[Cut]:
         own: ChunkerSettings = by_rule[settings.rule_of(document.name)]
-        return METHODS[own.method](document, own, tools)
+        return _with_whole_facts(METHODS[own.method](document, own, tools), document.text, tools.tokenizer)
 
     selected = with_text(documents).select(_COLUMNS)
     batches = selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE)
@@ -69,6 +70,16 @@ def chunk_documents(
         done += batch.num_rows
         progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
+
+
+def _with_whole_facts(cuts: list[Cut], text: str, tokenizer: Tokenizer) -> list[Cut]:
+    """Let each chunk that ends in a line of a fact, which is read only where it is whole, end with that line."""
+    lines = [found.span() for found in LINE.finditer(text)]
+    for at, cut in enumerate(cuts if lines else ()):
+        first, last = lines[max(0, bisect_right(lines, (cut.end, 0)) - 1)]
+        if cut.start <= first < cut.end < last:
+            cuts[at] = cut._replace(end=last, tokens=tokenizer.count(text[cut.start : last]))
+    return cuts
 
 
 def _document(row: dict[str, Any]) -> Document:

@@ -26,7 +26,11 @@ _OPEN = re.compile(r"9999\b|.*\b9999\Z|99991231\Z|(?:nat|nan|none|null|infinity)
 _NOTHING = {"null", "\\n", "n/a", "#n/a", "nan", "none", "nil", "-"}
 """Cells that tables write for an empty one."""
 _LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
-_LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
+LINE = re.compile(r"^(?P<words>Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3}))\|$", re.MULTILINE)
+"""The line of a fact; the mark at its end is missing where a chunk cuts it."""
+
+_MOST_CHARACTERS = 2_000
+"""The longest line, since a chunk may be longer than its size by one."""
 
 
 Fill = Callable[[str, str | None], str]
@@ -56,7 +60,9 @@ def _line(fact: FactColumns, fill: Fill) -> str:
         end = f"{_plain(end, fact.decimal)} {unit}".strip()
     if fact.value and fact.kind == "yes/no":
         end = _BITS.get(end, end)
-    return f"Fact: {subject} | {fact.relation} | {end} | {when}" if subject and end else ""
+    line = f"Fact: {subject} | {fact.relation} | {end} | {when} |" if subject and end else ""
+    # One that is too long is rejected for its name or the end that it lacks.
+    return line if len(line) <= _MOST_CHARACTERS else f"Fact: {subject[:300]} | {fact.relation} |  |  |"
 
 
 def _plain(cell: str, sign: str | None) -> str:
@@ -80,11 +86,10 @@ def _plain(cell: str, sign: str | None) -> str:
 def answer_of(passage: str) -> str:
     """Return the facts of the lines in a passage, as a model answers."""
     found = []
-    for line in _LINE.finditer(passage):
+    for line in LINE.finditer(passage):
         subject, relation, end, when = (cell.strip() for cell in line["cells"].split(" |"))
-        found.append(
-            {"words": line[0], "subject": subject, "relation": relation, "object": end, "value": end, "when": when}
-        )
+        said = {"subject": subject, "relation": relation, "object": end, "value": end, "when": when}
+        found.append({"words": line["words"].rstrip(" |"), **said})
     return json.dumps({"facts": found}, ensure_ascii=False)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 from lightrag_dagster.errors import BuilderLockedError
-from lightrag_dagster.fact_schemas import OF_COLUMNS, PASS_TABLES, of_pass
+from lightrag_dagster.fact_schemas import OF_COLUMNS, PASS_TABLES, of_pass, split_pass
 from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -28,7 +28,7 @@ MADE_FROM = {
 
 def made_from(table: str) -> str | None:
     """Return the table that one of a source, also of a pass, is made from; None for the first."""
-    kind, _, name = table.partition("@")
+    kind, name = split_pass(table)
     return MADE_FROM.get(kind) if not name else "chunks" if kind == "readings" else of_pass("readings", name)
 
 
@@ -193,7 +193,7 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
     All stays for now if another process ingests the source.
     """
     tables, record = SourceTables(home), accepted(home, source)
-    named = {table: table.partition("@")[2] for table in tables.tables_of_passes(source)}
+    named = {table: split_pass(table)[1] for table in tables.tables_of_passes(source)}
     gone = [table for table, name in named.items() if name not in passes]
     if record is None or not (gone or record.passes.keys() - passes):
         return

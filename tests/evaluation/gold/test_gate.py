@@ -197,6 +197,8 @@ def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Pat
         SettingsError,
     )
     assert compared(settings).difference.mean == 0.0
+    kept = with_passes(plain, tmp_path / "kept", works=f"sources: [ntoes]\n{WORKS}", events=f"sources: ntoes\n{EVENTS}")
+    assert compared(kept).difference.mean == 0.0
     other = with_passes(plain, tmp_path / "others", works=WORKS.replace("Somewhere", "A place"), events=EVENTS)
     assert asked(other) == {"extractions": 0, "readings@works": 8, "readings@events": 0}
     before = len(loopback.requests)

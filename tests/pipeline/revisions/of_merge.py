@@ -137,6 +137,9 @@ def _facts() -> list[list[Any]]:
         fact("Fay", None, "2019", relation="chair"),
         fact("Gil", None, "2023", relation="chair"),
         fact("Eva", "2021", "2023", single=False, relation="advisor"),
+        fact("Hal", "2019", relation="clerk"),
+        fact("Hal-2", None, "2022", relation="clerk"),
+        fact("Ina", "2022", single=False, relation="clerk"),
     ]
     with database(*facts) as connection:
         views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")

@@ -211,6 +211,16 @@ def test_facts_that_cannot_both_be_name_each_other(knowledge: KnowledgeBase) -> 
         knowledge.facts(contradicted="yes")  # type: ignore[arg-type]
 
 
+def test_contradicted_facts_of_a_day_are_those_that_hold_on_it(knowledge: KnowledgeBase) -> None:
+    def found(day: str) -> list[str]:
+        ids = [one.object for one in knowledge.facts(contradicted=True, as_of=day)]
+        assert knowledge.count(contradicted=True, as_of=day).total == len(ids)
+        return sorted(filter(None, ids))
+
+    assert found("2020-02") == []
+    assert found("2021-01-01") == ["Ada Holm", "Jonas Feld"]
+
+
 @pytest.fixture(scope="module")
 def spelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     """Two tables that spell a relation differently."""

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.settings.sources import FactColumns
-from lightrag_dagster.stages.facts.answers import NO_NUMBER, FactAnswer, read_answer
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
+from lightrag_dagster.stages.facts.answers import LONG_NAME, NO_NUMBER, NO_VALUE, FactAnswer, read_answer
 from lightrag_dagster.stages.facts.columns import answer_of, defused, fact_lines, pass_of_columns
+from tests.stages.chunking.test_chunks import documents
 
 REVENUE = FactColumns(
     subject="customer", subject_type="Customer", relation="revenue", value="amount", unit="EUR", valid_from="month"
@@ -31,10 +34,11 @@ def read(facts: list[FactColumns], passage: str) -> FactAnswer:
 
 def test_lines_of_a_row_are_its_facts() -> None:
     lines = stated([REVENUE, CITY], customer="Acme", amount="1234.5", month="2024-03", city="Bonn")
-    assert lines == "Fact: Acme | revenue | 1234.5 EUR | 2024-03\nFact: Acme | lives in | Bonn | "
+    assert lines == "Fact: Acme | revenue | 1234.5 EUR | 2024-03 |\nFact: Acme | lives in | Bonn |  |"
     found = read([REVENUE, CITY], f"A text.\n\n{lines}\n\nMore.")
     assert (found.complete, found.rejected) == (True, ())
     revenue, city = found.facts
+    assert [one.words for one in found.facts] == [line.rstrip(" |") for line in lines.splitlines()]
     assert (revenue.subject, revenue.subject_type, revenue.number, revenue.unit) == ("Acme", "customer", 1234.5, "EUR")
     assert (revenue.valid_from, revenue.from_precision, revenue.when_words) == (date(2024, 3, 1), "month", "2024-03")
     assert (city.object, city.object_type, city.single, city.when_words) == ("Bonn", "place", False, None)
@@ -169,13 +173,46 @@ def test_a_cell_of_any_text_is_one_fact(customer: str, city: str) -> None:
     assert fact.value == " ".join(city.replace("|", "/").split())
 
 
-@pytest.mark.parametrize("cut", range(1, 50))
+@pytest.mark.parametrize("cut", range(1, 80))
 def test_a_line_that_a_chunk_cuts_is_no_other_fact(cut: int) -> None:
-    lines = stated([REVENUE, REVENUE], customer="Acme", amount="1234.5", month="2024-03")
-    (whole,) = {fact.number for fact in read([REVENUE], lines).facts}
-    first, second = lines[:-cut], lines[-cut:]
-    for part in (first, second):
-        assert {fact.number for fact in read([REVENUE], part).facts} <= {whole}
+    lines = stated([REVENUE, CITY], customer="Acme", amount="1234.5", month="2024-03-15", city="Bonn | Beuel")
+    whole = said(lines)
+    assert len(whole) == 2
+    assert said(lines[:-cut]) < whole
+    assert said(lines[-cut:]) < whole
+
+
+def said(passage: str) -> set[tuple[object, ...]]:
+    found = read([REVENUE, CITY], passage)
+    assert found.rejected == ()
+    return {(one.number, one.object, one.valid_from) for one in found.facts}
+
+
+@pytest.mark.parametrize("overlap", [0, 5])
+@pytest.mark.parametrize("method", ["token", "adaptive", "sentence", "recursive", "structure"])
+def test_every_line_is_whole_in_a_chunk(method: Literal["token"], overlap: int) -> None:
+    column = FactColumns(subject="customer", relation="says", value="rate", kind="text", valid_from="first")
+    rows = [
+        {"customer": f"Customer {day}", "rate": "long " * 3 * day, "first": f"2024-06-{day:02}"} for day in range(1, 20)
+    ]
+    text = "\n".join([*(stated([column], **row) for row in rows), "The end."])
+    chunking = ChunkingSettings(size=20, overlap=overlap, method=method)
+    chunks = chunk_documents(documents(text), chunking).to_pylist()
+    found = {
+        (one.subject, one.value, one.valid_from) for chunk in chunks for one in read([column], chunk["content"]).facts
+    }
+    assert found == {(row["customer"], row["rate"].strip(), date.fromisoformat(row["first"])) for row in rows}
+    assert all(chunk["content"] == text[chunk["char_start"] : chunk["char_end"]] for chunk in chunks)
+
+
+def test_a_value_that_would_make_a_chunk_too_long_is_counted() -> None:
+    column = FactColumns(subject="customer", relation="says", value="rate", kind="text")
+    line = stated([column], customer="Acme", rate="long " * 400)
+    assert len(line) < 100
+    assert read([column], line).rejected == (NO_VALUE,)
+    line = stated([column], customer="Acme " * 500, rate="long")
+    assert len(line) < 400
+    assert read([column], line).rejected == (LONG_NAME,)
 
 
 def test_a_line_of_other_columns_states_nothing() -> None:

@@ -63,7 +63,7 @@ class RowDocuments:
             raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
 
     def _listed(self, row: Row) -> ListedFile:
-        path, columns = _text(row[self.columns.id]).strip("/"), self.columns
+        path, columns = as_text(row[self.columns.id]).strip("/"), self.columns
         if not path:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
         kind, data = SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
@@ -89,7 +89,7 @@ class RowDocuments:
         if isinstance(tags := _cell(row.get(templates.get("tags", "").strip("{}"))), list):
             said["tags"] = tags  # each as it stands: with commas between, one of them could become two
         signs: set[str | None] = {one.decimal for one in self.columns.facts}
-        cells = {sign: {name: _with_sign(value, sign) for name, value in row.items()} for sign in signs}
+        cells = {sign: {name: with_sign(value, sign) for name, value in row.items()} for sign in signs}
         stated = fact_lines(self.columns.facts, lambda template, sign: _filled(template, cells[sign]))
         if self.columns.format == "html":  # which makes one line of all
             stated = "".join(f"<p>{html.escape(line)}</p>" for line in stated.splitlines())
@@ -102,28 +102,29 @@ def _filled(template: str, row: Row) -> str:
     """Return a template with its columns, in braces, filled in; without braces it is a column."""
     parts = list(string.Formatter().parse(template))
     if not any(column is not None for _, column, _, _ in parts):
-        return _text(row[template])
-    return "".join(text + (_text(row[column]) if column is not None else "") for text, column, _, _ in parts)
+        return as_text(row[template])
+    return "".join(text + (as_text(row[column]) if column is not None else "") for text, column, _, _ in parts)
 
 
-def _with_sign(value: Any, decimal_sign: str | None) -> Any:
+def with_sign(value: Any, decimal_sign: str | None) -> Any:
     """Return a number as text with the decimal sign of its column, if that has one.
 
     Without one, a number with three decimals gets a fourth: in prose 1.234 may be 1234, which a number never is.
     """
     if not isinstance(value, float | decimal.Decimal):
         return value
-    said = _text(value)
+    said = as_text(value)
     if decimal_sign:
         return said.replace(".", decimal_sign)
     return f"{said}0" if len(said.partition(".")[2]) == _GROUP else value
 
 
 def _cell(value: Any) -> Cell:
-    return [*map(_text, value)] if isinstance(value, list | tuple) else _text(value)
+    return [*map(as_text, value)] if isinstance(value, list | tuple) else as_text(value)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a cell as text, a structure as JSON; exact numbers keep their digits."""
     if value is None or value != value:  # NaN
         return ""
     if isinstance(value, str):
@@ -144,14 +145,14 @@ def _text(value: Any) -> str:
 def _as_json(value: Any) -> Any:
     """Return a value, whose keys are texts in JSON; in place of an exact number, a mark by which its digits stay."""
     if isinstance(value, dict):
-        return {_text(key): _as_json(one) for key, one in value.items()}
+        return {as_text(key): _as_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(one) for one in value]
     if isinstance(value, decimal.Decimal):
-        return f"\0{_text(value)}\0"
+        return f"\0{as_text(value)}\0"
     if isinstance(value, str):
         return _BREAKS.sub(" ", value)  # whose escapes would be letters at the next word
-    return value if value is None or isinstance(value, bool | int | float) else _text(value)
+    return value if value is None or isinstance(value, bool | int | float) else as_text(value)
 
 
 def _time(value: object) -> datetime.datetime:
