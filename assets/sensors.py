@@ -31,7 +31,7 @@ from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.database.looks import DAEMON, Looks
+from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
@@ -141,6 +141,8 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     """
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
+    if not is_wanted("publish_accepted", lightrag.settings):  # which tells elsewhere
+        alerts.tell(context.instance, alerts.place_of(lightrag), idle=False)
     situation = Situation.looking(lightrag.settings)
     wanted = {*situation.sources, *situation.absent}
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
@@ -216,7 +218,7 @@ def publish_accepted(
 
 
 def _to_merge(situation: Situation) -> str | None:
-    """Return a text that says what is to be merged, if something is."""
+    """Return a text that says what is to be merged, if something is; else note that KNOWLEDGE_BASE is good."""
     try:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
@@ -224,6 +226,7 @@ def _to_merge(situation: Situation) -> str | None:
     newest = situation.newest
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
     if wanted is None or not wanted.sources or (newest and newest.inputs.makes_rows_of(wanted)):
+        Looks(situation.home.ledger).good([KNOWLEDGE_BASE])
         return None
     return wanted.hash
 

@@ -17,6 +17,7 @@ from dagster._core.scheduler.instigation import (
     TickData,
     TickStatus,
 )
+from dagster_shared.error import SerializableErrorInfo
 
 
 def pretend(
@@ -47,14 +48,21 @@ def pretend(
     return run.run_id
 
 
-def tick(instance: dg.DagsterInstance, sensor: str, at: float) -> None:
-    """Record that the daemon asked a sensor; in seconds since 1970."""
+def tick(instance: dg.DagsterInstance, sensor: str, at: float, *, failed: bool = False) -> None:
+    """Record that the daemon asked a sensor, which may have failed; in seconds since 1970."""
     location = RegisteredCodeLocationOrigin("lightrag_dagster")
     origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), sensor)
     state = InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.DECLARED_IN_CODE, SensorInstigatorData())
     if not [one for one in instance.all_instigator_state() if one.name == sensor]:
         instance.add_instigator_state(state)
-    data = TickData(
-        state.instigator_origin_id, sensor, InstigatorType.SENSOR, TickStatus.SKIPPED, at, selector_id=state.selector_id
+    instance.create_tick(
+        TickData(
+            state.instigator_origin_id,
+            sensor,
+            InstigatorType.SENSOR,
+            TickStatus.FAILURE if failed else TickStatus.SKIPPED,
+            at,
+            error=SerializableErrorInfo("it cannot be loaded", [], None) if failed else None,
+            selector_id=state.selector_id,
+        )
     )
-    instance.create_tick(data)

@@ -263,6 +263,17 @@ def test_a_failed_run_is_recorded_and_posted(
     assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
 
 
+def test_a_failure_is_told_where_publication_is_the_projects_own(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "GATHERED", timedelta())
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    synchronise(instance, settings)
+    assert received == [], "`publish_accepted` tells"
+    synchronise(instance, settings.changed(dagster={"without": ("publish_accepted",)}))
+    assert len(received) == 1
+
+
 def test_the_record_of_failures_keeps_the_last(
     settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
