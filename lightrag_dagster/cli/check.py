@@ -157,16 +157,16 @@ class _Watch:
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
+            place, lacks = _PLACES.get(name, name), "" if state is None or state.up_to_date else str(state)
+            lacks = "pending: merge" if name == KNOWLEDGE_BASE else lacks
             if good_at is None:
-                yield f"no run has looked at {_PLACES.get(name, name)} yet"
-            elif self.now - good_at > max_age:
-                then = self._ago(good_at)
-                published = name != KNOWLEDGE_BASE and (state is None or state.up_to_date)
-                yield (
-                    f"the last good look of a run at {name} was {then}"
-                    if published
-                    else f"{_PLACES.get(name, name)} was last what it should be {then}; it is {state or 'pending: merge'}"
-                )
+                yield f"no run has looked at {place} yet"
+            elif self.now - good_at <= max_age:
+                continue
+            elif lacks:
+                yield f"{place} was last what it should be {self._ago(good_at)}; it is {lacks}"
+            else:
+                yield f"the last good look of a run at {place} was {self._ago(good_at)}"
 
     def _sources(self) -> Iterable[str]:
         """Return the sources that are known; of a machine that only asks, those of the published snapshot."""

@@ -30,8 +30,8 @@ def silent_daemon(settings: Settings, seen: float | None, now: float) -> str | N
         return None
     return (
         f"Dagster's daemon has asked none of {', '.join(_SENSORS)} with success for {lasting(silent)}, which it does "
-        "every few minutes: start it, see whether it can load the code, or stop these sensors where none is meant to run; if its "
-        "instance is elsewhere, name that by DAGSTER_HOME"
+        "every few minutes: start it, see whether it can load the code, or stop these sensors where none is meant to "
+        "run; if its instance is elsewhere, name that by DAGSTER_HOME"
     )
 
 
