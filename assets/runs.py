@@ -71,8 +71,8 @@ def _keys(namespace: Namespace, *steps: Declared) -> set[dg.AssetKey]:
     return {namespace.key(name) for declared in steps for name in declared.assets}
 
 
-def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:
-    """Report as failed each run of a command of this knowledge base that was killed.
+def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> bool:
+    """Report as failed each run of a command of this knowledge base that was killed; False if a process builds now.
 
     A command holds the builder's lock while it lives; a run of a killed command would always count as running and keep
     its place in the queue. The daemon watches its own runs; they have the code location that launched them, and may
@@ -84,5 +84,6 @@ def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) 
                 of_command = COMMAND_TAG in run.tags and run.remote_job_origin is None
                 if of_command and run.job_name in map(namespace.named, JOBS):
                     instance.report_run_failed(run, "the command that began this run was killed; its work is kept")
+            return True
     except BuilderLockedError:
-        return
+        return False

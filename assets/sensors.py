@@ -189,13 +189,13 @@ def publish_accepted(
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
     Looks(lightrag.home.ledger).good([DAEMON])
-    end_orphans(context.instance, lightrag.home, namespace)
+    builds = not end_orphans(context.instance, lightrag.home, namespace)
     if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
         context.log.info(pruned)
-    waiting = building_under_way(context.instance, namespace)
+    waiting = building_under_way(context.instance, namespace) or builds
     alerts.tell(context.instance, alerts.place_of(lightrag), idle=not waiting)
     if waiting:
-        return dg.SkipReason("waiting for unfinished runs")
+        return dg.SkipReason(f"waiting for {'another process that builds' if builds else 'unfinished runs'}")
     situation = Situation.looking(lightrag.settings)
     report_published(context.instance, situation)
     newest = situation.newest

@@ -111,9 +111,9 @@ def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Pa
         return run.status
 
     holder = hold(Home(tmp_path))
-    end_orphans(instance, Home(tmp_path), Namespace())
+    assert not end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.STARTED
     holder.communicate("")
-    end_orphans(instance, Home(tmp_path), Namespace())
+    assert end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.FAILURE
     assert {status(run) for run in (other, daemon)} == {dg.DagsterRunStatus.STARTED}

@@ -41,6 +41,7 @@ from lightrag_dagster.storage.snapshots.generations import newest_generation, re
 from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
+from tests.storage.test_locking import hold
 from tests.support import FLOOD, RIVER, build, write_source
 
 
@@ -185,6 +186,20 @@ def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
     request = publish_accepted(dg.build_sensor_context(instance), lightrag=other)
     assert isinstance(request, dg.RunRequest)
     assert str(request.run_key).endswith("first")
+
+
+def test_a_command_that_builds_for_long_holds_publication_up(
+    instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    """Its run no longer counts as under way after HANGS; a merge would take the pool, and wait for its lock in vain."""
+    write_source(settings, "notes", {"river.md": RIVER})
+    assert ingest(settings, instance, "notes").success
+    holder = hold(Home(settings.home))
+    said = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    assert isinstance(said, dg.SkipReason)
+    assert said.skip_message == "waiting for another process that builds"
+    holder.communicate("")
+    assert publishes(instance, settings)
 
 
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:
