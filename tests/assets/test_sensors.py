@@ -188,9 +188,7 @@ def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
     assert str(request.run_key).endswith("first")
 
 
-def test_a_command_that_builds_for_long_holds_publication_up(
-    instance: dg.DagsterInstance, settings: Settings
-) -> None:
+def test_a_command_that_builds_for_long_holds_publication_up(instance: dg.DagsterInstance, settings: Settings) -> None:
     """Its run no longer counts as under way after HANGS; a merge would take the pool, and wait for its lock in vain."""
     write_source(settings, "notes", {"river.md": RIVER})
     assert ingest(settings, instance, "notes").success
