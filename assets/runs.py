@@ -24,7 +24,8 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_BACKFILLS_UNDER_WAY = ("REQUESTED", "CANCELING")
+_BACKFILLS_UNDER_WAY = ("REQUESTED", "CANCELING", "FAILING")
+_LAST_BACKFILLS = 100  # an instance keeps them for ever, and each is read whole
 
 
 def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
@@ -37,7 +38,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
     runs = instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY, updated_after=datetime.now(UTC) - HANGS))
     if any(is_of(instance, namespace, run, [*INGESTION, *PUBLICATION]) for run in runs):
         return True
-    for backfill in instance.get_backfills():
+    for backfill in instance.get_backfills(limit=_LAST_BACKFILLS):
         ours = backfill.job_name in jobs or not built.isdisjoint(backfill.asset_selection or ())
         if ours and backfill.status.name in _BACKFILLS_UNDER_WAY:
             return True

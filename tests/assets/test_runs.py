@@ -16,7 +16,6 @@ from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
 from tests.storage.test_locking import hold
 
-
 _STEPS = {
     "ingest": {"raw_documents", "chunks"},
     "backfill": {"ingest_sources"},  # as a command has it
@@ -92,6 +91,7 @@ def test_a_run_that_may_have_died_unseen_holds_no_publication_up(
     [
         (["chunks", "extractions"], BulkActionStatus.REQUESTED, True),
         (["chunks"], BulkActionStatus.CANCELING, True),
+        (["chunks"], BulkActionStatus.FAILING, True),  # its runs are cancelled first
         (["chunks"], BulkActionStatus.COMPLETED_SUCCESS, False),
         (["answers"], BulkActionStatus.REQUESTED, False),
         (["finance/chunks"], BulkActionStatus.REQUESTED, False),
