@@ -7,6 +7,7 @@ import dagster as dg
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, materialised, stopwatch, warned
 from lightrag_dagster.assets.namespace import DATA_VERSION, Namespace
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
@@ -31,7 +32,7 @@ from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, requ
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant; the data version is what readers open."""
     home, looks = lightrag.home, Looks(lightrag.home.ledger)
-    with stopwatch() as watch, looks.noting(KNOWLEDGE_BASE):
+    with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
         manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
