@@ -13,10 +13,10 @@ from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets import INGESTION, PUBLICATION, alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
-from lightrag_dagster.assets.jobs import Job, is_wanted
+from lightrag_dagster.assets.jobs import JOBS, Job, is_wanted
 from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, REASON
 from lightrag_dagster.assets.namespace import Namespace
@@ -272,8 +272,11 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
         if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
             alerts.post([_subject(lightrag, context)], context.dagster_run.run_id, str(waits.value))
-    if not failed:
-        alerts.recovered(context.instance, [_subject(lightrag, context)], context.dagster_run.run_id)
+    subject, chosen = _subject(lightrag, context), context.dagster_run.asset_selection or ()
+    namespace = Namespace(lightrag.settings.namespace)
+    last = namespace.key("entity_mentions" if subject.source else "knowledge_base")
+    if not failed and (last in chosen or subject.job == namespace.without(context.dagster_run.job_name)):
+        alerts.recovered(context.instance, [subject], context.dagster_run.run_id)
 
 
 def _told(check: dg.AssetCheckEvaluation) -> str:
@@ -288,10 +291,12 @@ def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:
 
 
 def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.Subject:
-    namespace = Namespace(lightrag.settings.namespace)
-    return alerts.Subject(
-        alerts.place_of(lightrag), namespace.without(context.dagster_run.job_name), context.partition_key
-    )
+    """Return what a run is about; one of chosen assets, as by *Materialize*, does the work of one of our jobs."""
+    namespace, run = Namespace(lightrag.settings.namespace), context.dagster_run
+    job, building = namespace.without(run.job_name), [*INGESTION, *PUBLICATION]
+    if run.asset_selection and job not in JOBS and is_of(context.instance, namespace, run, building):
+        job = "ingest" if context.partition_key else "publish"
+    return alerts.Subject(alerts.place_of(lightrag), job, context.partition_key)
 
 
 def _failed_checks(

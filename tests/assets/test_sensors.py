@@ -16,7 +16,7 @@ from dagster._core.events import EngineEventData
 from dagster._utils.error import serializable_error_info_from_exc_info
 from rich.console import Console
 
-from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets import INGESTION, alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import (
@@ -423,6 +423,24 @@ def test_a_snapshot_that_waits_is_told(
         publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(gated))
         assert versions(instance)[-1] == newest.snapshot_id
     assert len(versions(instance)) == 2
+
+
+@pytest.mark.long
+def test_a_repair_by_materialize_is_told_when_the_source_is_whole(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    publishes(instance, settings)
+    write_source(settings, "absent", {"river.md": RIVER})
+    job = build_definitions(settings).resolve_implicit_global_asset_job_def()
+    steps = [dg.AssetKey(name) for step in INGESTION[:4] for name in step.assets]
+    for chosen, messages in ((steps[:2], 1), (steps, 2)):
+        result = job.execute_in_process(instance=instance, partition_key="absent", asset_selection=chosen)
+        context = status_context(result, instance, "absent", dg.DagsterEventType.RUN_SUCCESS)
+        record_failed_checks(context, lightrag=LightRAG(settings))
+        publishes(instance, settings)
+        assert len(received) == messages
+    assert json.loads(received[1])["text"].endswith(": ingest of source absent works again")
 
 
 @pytest.mark.long
