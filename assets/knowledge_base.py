@@ -60,11 +60,14 @@ def _said(scope: ScopeState) -> dict[str, object]:
 
 
 def report_published(instance: dg.DagsterInstance, situation: Situation) -> None:
-    """Report the snapshot that readers open, after a release or rollback, so that what is downstream follows it."""
+    """Report the snapshot that readers open, so that what is downstream follows it, if Dagster knows another, or none.
+
+    As after a release or rollback, and in a new instance.
+    """
     key = Namespace(situation.settings.namespace).key("knowledge_base")
     event, published = instance.get_latest_materialization_event(key), situation.published
     tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
-    if published and tags and tags.get(DATA_VERSION) != published.snapshot_id:
+    if published and tags.get(DATA_VERSION) != published.snapshot_id:
         tags[DATA_VERSION] = published.snapshot_id
         metadata: Metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
