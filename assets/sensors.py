@@ -6,6 +6,7 @@ partitions nor accepted versions. Assets downstream of the knowledge base follow
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -269,14 +270,16 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         _record(lightrag, context, _told(check))
-    for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
-        if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
-            alerts.post([_subject(lightrag, context)], context.dagster_run.run_id, str(waits.value))
     subject, chosen = _subject(lightrag, context), context.dagster_run.asset_selection or ()
     namespace = Namespace(lightrag.settings.namespace)
     last = namespace.key("entity_mentions" if subject.source else "knowledge_base")
     if not failed and (last in chosen or subject.job == namespace.without(context.dagster_run.job_name)):
         alerts.recovered(context.instance, [subject], context.dagster_run.run_id)
+    for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
+        if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
+            problem = alerts.post([subject], context.dagster_run.run_id, str(waits.value))
+            if problem and os.environ.get(WEBHOOK_VARIABLE):  # it is posted once, so that the tick has to show it
+                raise dg.Failure(f"the message that {waits.value} was not delivered: {problem}")
 
 
 def _told(check: dg.AssetCheckEvaluation) -> str:

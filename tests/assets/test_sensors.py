@@ -400,7 +400,12 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     ],
 )
 def test_a_snapshot_that_waits_is_told(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], publish: str | float, told: str
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    received: list[bytes],
+    publish: str | float,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gated = settings.changed(publish=publish)
     write_source(gated, "notes", {"river.md": RIVER})
@@ -412,6 +417,10 @@ def test_a_snapshot_that_waits_is_told(
     assert not check.passed
     (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_SUCCESS]
     context = dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run)
+    if publish == "manual":
+        with monkeypatch.context() as gone, pytest.raises(dg.Failure, match="not delivered: ConnectError"):
+            gone.setenv(WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
+            record_failed_checks(context, lightrag=LightRAG(gated))
     record_failed_checks(context, lightrag=LightRAG(gated))
     alerts.tell(instance, Home(gated.home).name, idle=True)
     newest = Situation.looking(gated).newest
