@@ -157,14 +157,13 @@ class _Watch:
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
-            place, lacks = _PLACES.get(name, name), "" if state is None or state.up_to_date else str(state)
-            lacks = "pending: merge" if name == KNOWLEDGE_BASE else lacks
+            place, behind = _PLACES.get(name, name), state and not state.up_to_date
             if good_at is None:
                 yield f"no run has looked at {place} yet"
             elif self.now - good_at <= max_age:
                 continue
-            elif lacks:
-                yield f"{place} was last what it should be {self._ago(good_at)}; it is {lacks}"
+            elif behind or name == KNOWLEDGE_BASE:
+                yield f"{place} was last what it should be {self._ago(good_at)}; it is {state or 'pending: merge'}"
             else:
                 yield f"the last good look of a run at {place} was {self._ago(good_at)}"
 

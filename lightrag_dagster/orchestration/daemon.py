@@ -38,7 +38,7 @@ def silent_daemon(settings: Settings, seen: float | None, now: float) -> str | N
 def _last_ticks(settings: Settings, home: Home, seen: float) -> list[float]:
     """Return the last tick of each of our sensors that runs; none if that cannot be told.
 
-    One that failed is no life since the daemon was `seen`; if the instance knows none of them, that has another one.
+    One that failed counts as when the daemon was `seen`; if the instance knows none of them, that has another one.
     """
     from lightrag_dagster.assets.namespace import Namespace
     from lightrag_dagster.orchestration.instance import open_instance

@@ -57,16 +57,12 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     except Exception as error:
         if (found := _of_database(error)) is None:
             raise
-        cause = one_line(found)
-        if not isinstance(found, sqlite3.Error):
-            raise StoreError(
-                f"Dagster cannot reach the database of its records: {cause}; start it, or correct `storage` in "
-                f"{config}, and run again"
-            ) from error
         other = ", or take a path without %" if "%" in str(folder) else ""
+        mend = f"make room on the disk, or the folder writable{other}"
+        if not isinstance(found, sqlite3.Error):  # it is a database elsewhere
+            mend = f"start it, or correct `storage` in {config}"
         raise StoreError(
-            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder "
-            f"writable{other}, and run again"
+            f"Dagster cannot keep the records of {folder}: {one_line(found)}; {mend}, and run again"
         ) from error
 
 
