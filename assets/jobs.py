@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 import dagster as dg
 
 from lightrag_dagster.assets import INGESTION, PUBLICATION
-from lightrag_dagster.assets.checks import source_checks
-from lightrag_dagster.assets.metadata import HANGS, IngestConfig
+from lightrag_dagster.assets.metadata import HANGS
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.settings import Settings
 
@@ -42,26 +41,22 @@ def is_wanted(name: str, settings: Settings) -> bool:
 def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
     """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project."""
     namespace = Namespace(settings.namespace)
-    steps = [declared for declared in INGESTION if is_wanted(declared.name, settings)]
-    checks = source_checks(namespace, passes=settings.has_passes)
-    ingestion = [*(namespace.named(one.name) for one in steps), *(check.node_def.name for check in checks)]
-    ingested = [name for declared in steps for name in declared.assets]
+    ingested = [name for declared in INGESTION if is_wanted(declared.name, settings) for name in declared.assets]
     published = [name for one in PUBLICATION if is_wanted(one.name, settings) for name in one.assets]
 
-    def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
+    def job(name: str, assets: Iterable[str], description: str) -> Job:
         selection = [namespace.key(asset) for asset in assets]
         longest = timedelta(days=1) if name == "backfill" else HANGS  # nothing would begin a backfill again
         tags = {MAX_RUNTIME_TAG: f"{longest.total_seconds():.0f}"}
         common: dict[str, Any] = {"description": description, "executor_def": executor, "tags": tags}
-        return dg.define_asset_job(namespace.named(name), selection=selection, config=config, **common)
+        return dg.define_asset_job(namespace.named(name), selection=selection, **common)
 
     evaluated = [name for name in ("retrieval_evaluation", "extraction_evaluation") if is_wanted(name, settings)]
-    jobs: dict[str, tuple[Iterable[str], str, *tuple[dg.RunConfig, ...]]] = {
+    jobs: dict[str, tuple[Iterable[str], str]] = {
         "ingest": (ingested, "Read, chunk, extract and parse one source (one partition)."),
         "backfill": (
             ingested,
             "Make the rows of one source again that another recipe made; may cost as much as the first ingestion.",
-            dg.RunConfig(ops={step: IngestConfig(backfill=True) for step in ingestion}),
         ),
         "publish": (published, "Merge all accepted sources, build the stores, check and publish."),
         "ask": (["answers"], "Ask the published snapshot every question."),

@@ -7,6 +7,7 @@ import dagster as dg
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import REASON, BuildConfig, Metadata, account_of, materialised, stopwatch, warned
 from lightrag_dagster.assets.namespace import DATA_VERSION, Namespace
+from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
@@ -35,7 +36,7 @@ def knowledge_base(
 ) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant; the data version is what readers open."""
     home, looks = lightrag.home, Looks(lightrag.home.ledger)
-    with stopwatch() as watch, looks.noting(KNOWLEDGE_BASE):
+    with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
         manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
@@ -64,11 +65,14 @@ def _said(scope: ScopeState) -> dict[str, object]:
 
 
 def report_published(instance: dg.DagsterInstance, situation: Situation) -> None:
-    """Report the snapshot that readers open, after a release or rollback, so that what is downstream follows it."""
+    """Report the snapshot that readers open, so that what is downstream follows it, if Dagster knows another, or none.
+
+    As after a release or rollback, and in a new instance.
+    """
     key = Namespace(situation.settings.namespace).key("knowledge_base")
     event, published = instance.get_latest_materialization_event(key), situation.published
     tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
-    if published and tags and tags.get(DATA_VERSION) != published.snapshot_id:
+    if published and tags.get(DATA_VERSION) != published.snapshot_id:
         tags[DATA_VERSION] = published.snapshot_id
         metadata: Metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))

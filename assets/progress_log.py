@@ -8,7 +8,7 @@ from logging import Logger
 
 import dagster as dg
 
-from lightrag_dagster.assets.metadata import COST_TAG, account_of
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COST_TAG, account_of
 from lightrag_dagster.core import progress
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.resources import LightRAG
@@ -19,6 +19,8 @@ LINE_SECONDS = 60.0
 
 CANCELLED = "the run was cancelled; the answers stored so far are kept, and the next run continues from there"
 """The error of a step whose run was cancelled."""
+
+_BEFORE_TAG = ".dagster/lightrag_spent_before"
 
 
 class ProgressLog:
@@ -65,13 +67,30 @@ def _time(minutes: float) -> str:
 def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[None]:
     """Log how far the step is that works in the block, and tag its run with the cost; see `listening`."""
     settings = lightrag.settings
-    source = context.partition_key if context.has_partition_key else ""
-    spent = partial(Ledger(lightrag.home.ledger).spent, account_of(context, settings).run, source)
+    source = context.partition_key if context.has_partition_key else None
+    of = source if ACCOUNT_TAG in context.run.tags else None  # else it is the run's own, with the price of a gate
+    spent = partial(Ledger(lightrag.home.ledger).spent, account_of(context, settings).run, of)
+    before = _spent_before(context, spent)
     try:
         with listening(source or settings.namespace or "all sources", spent, context.log):
             yield
     finally:
-        tag_cost(context, spent)
+        tag_cost(context, lambda: spent() - before)
+
+
+def _spent_before(context: dg.AssetExecutionContext, spent: Callable[[], float]) -> float:
+    """Return the cost of an account before the run; its first step notes that, since other runs may share the account.
+
+    A run that Dagster executes again has the tags of the first.
+    """
+    if ACCOUNT_TAG not in context.run.tags:
+        return 0.0
+    run = context.instance.get_run_by_id(context.run.run_id) or context.run  # with the tags that it has by now
+    noted_by, _, before = run.tags.get(_BEFORE_TAG, "").partition(" ")
+    if noted_by != run.run_id:
+        before = str(spent())
+        context.instance.add_run_tags(run.run_id, {_BEFORE_TAG: f"{run.run_id} {before}"})
+    return float(before)
 
 
 @contextmanager
@@ -91,7 +110,7 @@ def listening(about: str, spent: Callable[[], float], log: Logger) -> Iterator[N
 def tag_cost(context: dg.AssetExecutionContext | dg.OpExecutionContext, spent: Callable[[], float]) -> None:
     """Tag a run with its cost; a failure is logged, since the work of the step is done."""
     try:
-        if cost := spent():
+        if (cost := spent()) or COST_TAG in context.run.tags:  # which may be that of another run
             context.instance.add_run_tags(context.run.run_id, {COST_TAG: f"${cost:,.6f}"})
     except Exception as error:  # of Dagster's storage too
         context.log.warning(f"the run has no tag {COST_TAG}: {one_line(error)}")

@@ -6,6 +6,7 @@ partitions nor accepted versions. Assets downstream of the knowledge base follow
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -13,10 +14,10 @@ from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets import INGESTION, PUBLICATION, alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
-from lightrag_dagster.assets.jobs import Job, is_wanted
+from lightrag_dagster.assets.jobs import JOBS, Job, is_wanted
 from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, REASON
 from lightrag_dagster.assets.namespace import Namespace
@@ -31,7 +32,7 @@ from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.database.looks import DAEMON, Looks
+from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
@@ -141,6 +142,8 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     """
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
+    if not is_wanted("publish_accepted", lightrag.settings):  # which tells elsewhere
+        alerts.tell(context.instance, alerts.place_of(lightrag), idle=False)
     situation = Situation.looking(lightrag.settings)
     wanted = {*situation.sources, *situation.absent}
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
@@ -187,13 +190,13 @@ def publish_accepted(
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
     Looks(lightrag.home.ledger).good([DAEMON])
-    end_orphans(context.instance, lightrag.home, namespace)
+    builds = not end_orphans(context.instance, lightrag.home, namespace)
     if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
         context.log.info(pruned)
-    waiting = building_under_way(context.instance, namespace)
+    waiting = building_under_way(context.instance, namespace) or builds
     alerts.tell(context.instance, alerts.place_of(lightrag), idle=not waiting)
     if waiting:
-        return dg.SkipReason("waiting for unfinished runs")
+        return dg.SkipReason(f"waiting for {'another process that builds' if builds else 'unfinished runs'}")
     situation = Situation.looking(lightrag.settings)
     report_published(context.instance, situation)
     newest = situation.newest
@@ -216,7 +219,7 @@ def publish_accepted(
 
 
 def _to_merge(situation: Situation) -> str | None:
-    """Return a text that says what is to be merged, if something is."""
+    """Return a text that says what is to be merged, if something is; else note that KNOWLEDGE_BASE is good."""
     try:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
@@ -224,6 +227,7 @@ def _to_merge(situation: Situation) -> str | None:
     newest = situation.newest
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
     if wanted is None or not wanted.sources or (newest and newest.inputs.makes_rows_of(wanted)):
+        Looks(situation.home.ledger).good([KNOWLEDGE_BASE])
         return None
     return wanted.hash
 
@@ -266,11 +270,16 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         _record(lightrag, context, _told(check))
+    subject, chosen = _subject(lightrag, context), context.dagster_run.asset_selection or ()
+    namespace = Namespace(lightrag.settings.namespace)
+    last = namespace.key("entity_mentions" if subject.source else "knowledge_base")
+    if not failed and (last in chosen or subject.job == namespace.without(context.dagster_run.job_name)):
+        alerts.recovered(context.instance, [subject], context.dagster_run.run_id)
     for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
         if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
-            alerts.post([_subject(lightrag, context)], context.dagster_run.run_id, str(waits.value))
-    if not failed:
-        alerts.recovered(context.instance, [_subject(lightrag, context)], context.dagster_run.run_id)
+            problem = alerts.post([subject], context.dagster_run.run_id, str(waits.value))
+            if problem and os.environ.get(WEBHOOK_VARIABLE):  # it is posted once, so that the tick has to show it
+                raise dg.Failure(f"the message that {waits.value} was not delivered: {problem}")
 
 
 def _told(check: dg.AssetCheckEvaluation) -> str:
@@ -285,10 +294,12 @@ def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:
 
 
 def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.Subject:
-    namespace = Namespace(lightrag.settings.namespace)
-    return alerts.Subject(
-        alerts.place_of(lightrag), namespace.without(context.dagster_run.job_name), context.partition_key
-    )
+    """Return what a run is about; one of chosen assets, as by *Materialize*, does the work of one of our jobs."""
+    namespace, run = Namespace(lightrag.settings.namespace), context.dagster_run
+    job, building = namespace.without(run.job_name), [*INGESTION, *PUBLICATION]
+    if run.asset_selection and job not in JOBS and is_of(context.instance, namespace, run, building):
+        job = "ingest" if context.partition_key else "publish"
+    return alerts.Subject(alerts.place_of(lightrag), job, context.partition_key)
 
 
 def _failed_checks(

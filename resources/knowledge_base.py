@@ -20,8 +20,9 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     """The published knowledge base of a home, for questions.
 
     The snapshot is opened at the first question of a run, so that an asset downstream of `knowledge_base` sees the
-    snapshot of its own run, and stays the same to the end of the run. It is opened once in a process, and threads and
-    tasks share it. `knowledge_base` has the methods that are not here: facts, graph, SQL, streams.
+    snapshot of its own run, and stays the same to the end of the step's process, which is that of the run with the
+    executor `in_process` alone; `snapshot_id` stays with one for all steps. Threads and tasks share it.
+    `knowledge_base` has the methods that are not here: facts, graph, SQL, streams.
 
     Example:
         >>> @dg.asset
@@ -33,6 +34,10 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     home: str = Field(description="Folder of the knowledge base (LIGHTRAG_HOME).")
     snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the published one.")
     scope: str | None = Field(default=None, description="A scope to ask, in place of the whole knowledge base.")
+    database: str | None = Field(
+        default=None,
+        description="URL of its Postgres database, as an `EnvVar`; else LIGHTRAG_DATABASE, if that is set.",
+    )
     settings: dict[str, Any] = Field(
         default={}, description="Settings, such as `llm`, in place of those in LIGHTRAG_… variables and lightrag.yaml."
     )
@@ -43,7 +48,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     @field_validator("settings")
     @classmethod
     def _leave_the_home(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        if given := settings.keys() & {"home", "scope"}:
+        if given := settings.keys() & {"home", "scope", "database"}:
             raise ValueError(f"{min(given)} is an argument of its own; leave it out of `settings`")
         return settings
 
@@ -51,7 +56,8 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         """Open the snapshot for a `with` block of its own; see `KnowledgeBase.open`."""
         from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-        settings = load_settings(home=self.home, **self.settings)
+        database = {"database": self.database} if self.database is not None else {}
+        settings = load_settings(home=self.home, **database, **self.settings)
         return KnowledgeBase.open(snapshot_id=self.snapshot_id, scope=self.scope, settings=settings, account=account)
 
     @property

@@ -148,22 +148,24 @@ class _Watch:
             yield f"{self.states.unreleased} waits for `lightrag-dagster release`; {held} is held{why}"
 
     def old(self, max_age: float) -> Iterator[str]:
-        """Yield a line for each other source that was last what it should be too long ago; new ones may wait."""
+        """Yield a line for each other source that was last what it should be too long ago; new ones may wait.
+
+        So with KNOWLEDGE_BASE while there is something to merge: what ends a merge may leave no note.
+        """
         told = {*self._failing()}
-        for name in self._sources():
+        for name in (*self._sources(), *[KNOWLEDGE_BASE][: self.states.publish is not None]):
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
+            place, behind = _PLACES.get(name, name), state and not state.up_to_date
             if good_at is None:
-                yield f"no run has looked at {name} yet"
-            elif self.now - good_at > max_age:
-                then = self._ago(good_at)
-                published = state is None or state.up_to_date
-                yield (
-                    f"the last good look of a run at {name} was {then}"
-                    if published
-                    else f"{name} was last what it should be {then}; it is {state}"
-                )
+                yield f"no run has looked at {place} yet"
+            elif self.now - good_at <= max_age:
+                continue
+            elif behind or name == KNOWLEDGE_BASE:
+                yield f"{place} was last what it should be {self._ago(good_at)}; it is {state or 'pending: merge'}"
+            else:
+                yield f"the last good look of a run at {place} was {self._ago(good_at)}"
 
     def _sources(self) -> Iterable[str]:
         """Return the sources that are known; of a machine that only asks, those of the published snapshot."""

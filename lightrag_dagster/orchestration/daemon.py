@@ -29,16 +29,16 @@ def silent_daemon(settings: Settings, seen: float | None, now: float) -> str | N
     if silent < _SILENT_SECONDS:
         return None
     return (
-        f"Dagster's daemon has asked none of {', '.join(_SENSORS)} for {lasting(silent)}, which it does every few "
-        "minutes: start it, see whether it can load the code, or stop these sensors where none is meant to run; if its "
-        "instance is elsewhere, name that by DAGSTER_HOME"
+        f"Dagster's daemon has asked none of {', '.join(_SENSORS)} with success for {lasting(silent)}, which it does "
+        "every few minutes: start it, see whether it can load the code, or stop these sensors where none is meant to "
+        "run; if its instance is elsewhere, name that by DAGSTER_HOME"
     )
 
 
 def _last_ticks(settings: Settings, home: Home, seen: float) -> list[float]:
     """Return the last tick of each of our sensors that runs; none if that cannot be told.
 
-    If the instance knows none of them, the daemon that was `seen` has another one.
+    One that failed counts as when the daemon was `seen`; if the instance knows none of them, that has another one.
     """
     from lightrag_dagster.assets.namespace import Namespace
     from lightrag_dagster.orchestration.instance import open_instance
@@ -48,8 +48,8 @@ def _last_ticks(settings: Settings, home: Home, seen: float) -> list[float]:
         with open_instance(home) as instance:
             states = [one for one in instance.all_instigator_state() if one.name in ours]
             asked = ((one.instigator_origin_id, one.selector_id) for one in states if one.is_running)
-            found = (instance.get_ticks(*ids, limit=1) for ids in asked)
-            return [tick.timestamp for ticks in found for tick in ticks] if states else [seen]
+            found = [tick for ids in asked for tick in instance.get_ticks(*ids, limit=1)]
+            return [seen if tick.status.name == "FAILURE" else tick.timestamp for tick in found] if states else [seen]
     except StoreError as error:
         _log.warning("whether the daemon lives is not known: %s", error)
         return []

@@ -109,10 +109,11 @@ def executor(name: ExecutorName) -> dg.ExecutorDefinition:
 
 def _freshness(settings: Settings) -> dict[str, dg.FreshnessPolicy]:
     """Return the freshness policies of assets; most have none, since an asset without changes is not made again."""
+    reported = FRESHNESS if is_wanted("morning", settings) else {}
     if settings.dagster.fresh_hours is None:
-        return FRESHNESS
+        return reported
     window = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.dagster.fresh_hours))
-    return FRESHNESS | dict.fromkeys(("raw_documents", "knowledge_base"), window)
+    return reported | dict.fromkeys(("raw_documents", "knowledge_base"), window)
 
 
 @dg.definitions

@@ -54,13 +54,23 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND
         with kept_open(folder), _opened(str(folder), settings) as instance:
             yield instance
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        cause = one_line(getattr(error, "orig", None) or error)
+    except Exception as error:
+        if (found := _of_database(error)) is None:
+            raise
         other = ", or take a path without %" if "%" in str(folder) else ""
+        mend = f"make room on the disk, or the folder writable{other}"
+        if not isinstance(found, sqlite3.Error):  # it is a database elsewhere
+            mend = f"start it, or correct `storage` in {config}"
         raise StoreError(
-            f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder "
-            f"writable{other}, and run again"
+            f"Dagster cannot keep the records of {folder}: {one_line(found)}; {mend}, and run again"
         ) from error
+
+
+def _of_database(error: Exception) -> BaseException | None:
+    """Return the error of a database that an error is about, or None."""
+    # Its class is of a package that may not be installed.
+    found = error.__cause__ if type(error).__name__ == "DagsterPostgresException" else error
+    return (getattr(found, "orig", None) or found) if isinstance(found, SQLAlchemyError | sqlite3.Error) else None
 
 
 def _opened(folder: str, settings: dict[str, Any]) -> dg.DagsterInstance:
@@ -68,9 +78,9 @@ def _opened(folder: str, settings: dict[str, Any]) -> dg.DagsterInstance:
     try:
         # Its name says less than it does: the instance of any folder, with settings beside those of its file.
         return dg.DagsterInstance.local_temp(folder, settings)
-    except (SQLAlchemyError, sqlite3.Error):  # its message is that of the block
-        raise
     except Exception as error:  # of Dagster, YAML or a class that the file names
+        if _of_database(error):  # its message is that of the block
+            raise
         raise StoreError(
             f"Dagster cannot open its instance in {folder} ({type(error).__name__}): correct its dagster.yaml, or set "
             f"what that names; `DAGSTER_HOME={folder} dagster instance info` says more"

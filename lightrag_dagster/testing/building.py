@@ -66,7 +66,9 @@ def build_knowledge_base(
         publish(situation.recipes)
         if chosen.builds_graph:
             build_published_graph(situation.home)
-    return KnowledgeBaseResource(home=str(chosen.home), settings={**_OFFLINE, **settings})
+    database = chosen.database.get_secret_value() if chosen.database else ""
+    own = {name: value for name, value in {**_OFFLINE, **settings}.items() if name != "database"}
+    return KnowledgeBaseResource(home=str(chosen.home), database=database, settings=own)
 
 
 def _write(settings: Settings, documents: Mapping[str, str | bytes]) -> None:

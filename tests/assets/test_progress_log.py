@@ -1,24 +1,28 @@
 """Lines about a long step."""
 
 import logging
+from pathlib import Path
 from uuid import uuid4
 
 import dagster as dg
 import pytest
 
 from lightrag_dagster.assets import progress_log
-from lightrag_dagster.assets.metadata import COST_TAG
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COST_TAG
 from lightrag_dagster.assets.progress_log import ProgressLog
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
-from tests.support import RIVER, write_source
+from tests.support import FLOOD, RIVER, run, write_source
 
 _log = logging.getLogger("tests.progress")
 
@@ -78,6 +82,47 @@ def test_the_run_has_the_lines(
     assert run is not None
     spent = Ledger(Home.of(online).ledger).spent(result.run_id, "notes")
     assert (spent > 0, run.tags[COST_TAG]) == (True, f"${spent:.6f}")
+
+
+@pytest.mark.long
+def test_the_costs_of_the_runs_of_a_command_add_up_to_its_cost(tmp_path: Path, loopback: Loopback) -> None:
+    """Its publication with the calls for a scope, and its questions, are runs on one account."""
+    loopback.chat = offline_answer
+    (tmp_path / "questions.yaml").write_text('[{"question": "Who maintains the gauge?", "mode": "naive"}]')
+    settings = load_settings(
+        home=tmp_path / "home",
+        sources=tmp_path / "sources",
+        questions=tmp_path / "questions.yaml",
+        scopes={"press": {"sources": ("notes",)}},
+        llm={"provider": "openai", "model": "gpt-4o-mini"},
+        embedding={"provider": "openai", "model": "text-embedding-3-small", "dimensions": 8},
+        merging={"summary_min_descriptions": 2},
+    )
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    write_source(settings, "office", {"river.md": RIVER.replace("gauge", "station")})
+    spent = run(settings).cost_usd
+    with open_instance(Home.of(settings)) as instance:
+        paid = {one.job_name: float(one.tags[COST_TAG][1:]) for one in instance.get_runs() if COST_TAG in one.tags}
+    assert set(paid) == {"ingest", "publish", "ask"}
+    assert sum(paid.values()) == pytest.approx(spent, abs=4e-6)
+    sources = {row["source"]: row["cost_usd"] for row in Ledger(Home.of(settings).ledger).costs(["source"])}
+    assert sources["@press"] > 0
+
+
+@pytest.mark.parametrize(("inherited", "said"), [({}, None), ({COST_TAG: "$12.000000"}, "$0.000000")])
+def test_a_run_that_continues_another_counts_what_it_spends_itself(
+    settings: Settings, instance: dg.DagsterInstance, inherited: dict[str, str], said: str | None
+) -> None:
+    """As of the sensor `batches`, and as Dagster re-executes a run, under the tags of that."""
+    write_source(settings, "notes", {"river.md": RIVER})
+    usage = Usage(calls=1, cost_usd=12.0)
+    Ledger(Home.of(settings).ledger).add(Account("one", "notes").entry("extract", "gpt-4o-mini", usage))
+    instance.add_dynamic_partitions("source", ["notes"])
+    job = build_definitions(settings).resolve_job_def("ingest")
+    made = job.execute_in_process(instance=instance, partition_key="notes", tags={ACCOUNT_TAG: "one"} | inherited)
+    ended = instance.get_run_by_id(made.run_id)
+    assert ended is not None
+    assert ended.tags.get(COST_TAG) == said
 
 
 def test_a_run_that_is_cancelled_ends_with_a_sentence(

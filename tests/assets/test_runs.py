@@ -11,10 +11,20 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemotePart
 from lightrag_dagster.assets import runs
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.runs import building_under_way, end_orphans
+from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
 from tests.storage.test_locking import hold
+
+_STEPS = {
+    "ingest": {"raw_documents", "chunks"},
+    "backfill": {"ingest_sources"},  # as a command has it
+    "publish": {"merged", "knowledge_base"},
+    "report": {"status_report"},
+    "finance_ingest": {"finance_raw_documents", "finance_chunks"},
+    "weekly": {"chunks", "extractions", "theirs"},
+    "theirs": {"chunks", "theirs"},
+}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +39,8 @@ from tests.storage.test_locking import hold
         ("__ASSET_JOB", {"answers"}, dg.DagsterRunStatus.STARTED, False),
         ("__ASSET_JOB", {"extractions"}, dg.DagsterRunStatus.FAILURE, False),
         ("report", set(), dg.DagsterRunStatus.STARTED, False),
+        ("weekly", set(), dg.DagsterRunStatus.STARTED, True),  # a project's own job, with our assets
+        ("theirs", set(), dg.DagsterRunStatus.STARTED, False),  # a step of the name may be another location's
         ("finance_ingest", set(), dg.DagsterRunStatus.STARTED, False),
         ("__ASSET_JOB", {"finance/extractions"}, dg.DagsterRunStatus.STARTED, False),
     ],
@@ -36,8 +48,32 @@ from tests.storage.test_locking import hold
 def test_what_is_built_counts_not_the_name_of_the_job(
     instance: dg.DagsterInstance, job: str, assets: set[str], status: dg.DagsterRunStatus, under_way: bool
 ) -> None:
-    pretend(instance, status, job=job, assets=assets, launched=True)
+    pretend(instance, status, job=job, assets=assets, steps=_STEPS.get(job, set()), launched=True)
     assert building_under_way(instance, Namespace()) is under_way
+
+
+@pytest.mark.parametrize(("asset", "ours"), [("contracts/entity_mentions", True), ("entity_mentions", False)])
+def test_a_check_that_is_run_alone_is_a_run_of_its_assets(instance: dg.DagsterInstance, asset: str, ours: bool) -> None:
+    check = dg.AssetCheckKey(dg.AssetKey(asset.split("/")), "accepted")
+    run = dg.DagsterRun("__ASSET_JOB", asset_selection=frozenset(), asset_check_selection=frozenset([check]))
+    assert is_of(instance, Namespace("contracts"), run) is ours
+
+
+@pytest.mark.parametrize(
+    ("job", "steps", "ours"),
+    [
+        ("contracts_weekly", {"contracts_chunks", "theirs"}, True),
+        ("contracts_ask", {"contracts_answers"}, True),
+        ("contracts_ask", {"answers"}, False),
+        ("weekly", {"chunks", "extractions"}, False),
+    ],
+)
+def test_a_job_of_a_project_is_ours_by_its_steps(
+    instance: dg.DagsterInstance, job: str, steps: set[str], ours: bool
+) -> None:
+    pretend(instance, dg.DagsterRunStatus.SUCCESS, job=job, steps=steps)
+    (run,) = instance.get_runs()
+    assert is_of(instance, Namespace("contracts"), run) is ours
 
 
 def test_a_run_that_may_have_died_unseen_holds_no_publication_up(
@@ -55,6 +91,7 @@ def test_a_run_that_may_have_died_unseen_holds_no_publication_up(
     [
         (["chunks", "extractions"], BulkActionStatus.REQUESTED, True),
         (["chunks"], BulkActionStatus.CANCELING, True),
+        (["chunks"], BulkActionStatus.FAILING, True),  # its runs are cancelled first
         (["chunks"], BulkActionStatus.COMPLETED_SUCCESS, False),
         (["answers"], BulkActionStatus.REQUESTED, False),
         (["finance/chunks"], BulkActionStatus.REQUESTED, False),
@@ -111,9 +148,9 @@ def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Pa
         return run.status
 
     holder = hold(Home(tmp_path))
-    end_orphans(instance, Home(tmp_path), Namespace())
+    assert not end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.STARTED
     holder.communicate("")
-    end_orphans(instance, Home(tmp_path), Namespace())
+    assert end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.FAILURE
     assert {status(run) for run in (other, daemon)} == {dg.DagsterRunStatus.STARTED}

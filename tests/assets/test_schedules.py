@@ -105,6 +105,8 @@ def test_a_morning_without_a_report_shows(settings: Settings) -> None:
     policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
     assert list(policies) == ["status_report"]
     assert policies["status_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
+    never = build_definitions(settings.changed(dagster={"without": ("morning",)})).resolve_all_asset_specs()
+    assert not any(spec.freshness_policy for spec in never), "nothing would make it each morning"
 
 
 def test_a_source_whose_run_waits_since_the_last_night_is_not_requested_again(settings: Settings) -> None:

@@ -16,7 +16,7 @@ from dagster._core.events import EngineEventData
 from dagster._utils.error import serializable_error_info_from_exc_info
 from rich.console import Console
 
-from lightrag_dagster.assets import alerts
+from lightrag_dagster.assets import INGESTION, alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import (
@@ -41,7 +41,8 @@ from lightrag_dagster.storage.snapshots.generations import newest_generation, re
 from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
-from tests.support import FLOOD, RIVER, build, write_source
+from tests.storage.test_locking import hold
+from tests.support import FLOOD, RIVER, build, published, write_source
 
 
 def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
@@ -73,7 +74,10 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
     build(settings, graph=True)
-    assert not publishes(instance, settings)
+    for _ in range(2):
+        assert not publishes(instance, settings)
+        # Else what is downstream would wait for another publication, as in an instance that is new.
+        assert versions(instance) == [published(settings).snapshot_id]
 
     # A source of which nothing is accepted yet changes no row.
     write_source(settings, "letters", {"river.md": RIVER})
@@ -187,6 +191,18 @@ def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
     assert str(request.run_key).endswith("first")
 
 
+def test_a_command_that_builds_for_long_holds_publication_up(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """Its run no longer counts as under way after HANGS; a merge would take the pool, and wait for its lock in vain."""
+    write_source(settings, "notes", {"river.md": RIVER})
+    assert ingest(settings, instance, "notes").success
+    holder = hold(Home(settings.home))
+    said = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    assert isinstance(said, dg.SkipReason)
+    assert said.skip_message == "waiting for another process that builds"
+    holder.communicate("")
+    assert publishes(instance, settings)
+
+
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
@@ -261,6 +277,17 @@ def test_a_failed_run_is_recorded_and_posted(
     (message,) = map(json.loads, received)
     assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: no such source: absent")
     assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
+
+
+def test_a_failure_is_told_where_publication_is_the_projects_own(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "GATHERED", timedelta())
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    synchronise(instance, settings)
+    assert received == [], "`publish_accepted` tells"
+    synchronise(instance, settings.changed(dagster={"without": ("publish_accepted",)}))
+    assert len(received) == 1
 
 
 def test_the_record_of_failures_keeps_the_last(
@@ -373,7 +400,12 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     ],
 )
 def test_a_snapshot_that_waits_is_told(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], publish: str | float, told: str
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    received: list[bytes],
+    publish: str | float,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gated = settings.changed(publish=publish)
     write_source(gated, "notes", {"river.md": RIVER})
@@ -385,6 +417,11 @@ def test_a_snapshot_that_waits_is_told(
     assert not check.passed
     (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_SUCCESS]
     context = dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run)
+    if publish == "manual":
+        with monkeypatch.context() as gone:
+            gone.setenv(WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
+            with pytest.raises(dg.Failure, match="not delivered: ConnectError"):
+                record_failed_checks(context, lightrag=LightRAG(gated))
     record_failed_checks(context, lightrag=LightRAG(gated))
     alerts.tell(instance, Home(gated.home).name, idle=True)
     newest = Situation.looking(gated).newest
@@ -399,6 +436,24 @@ def test_a_snapshot_that_waits_is_told(
         publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(gated))
         assert versions(instance)[-1] == newest.snapshot_id
     assert len(versions(instance)) == 2
+
+
+@pytest.mark.long
+def test_a_repair_by_materialize_is_told_when_the_source_is_whole(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    publishes(instance, settings)
+    write_source(settings, "absent", {"river.md": RIVER})
+    job = build_definitions(settings).resolve_implicit_global_asset_job_def()
+    steps = [dg.AssetKey(name) for step in INGESTION[:4] for name in step.assets]
+    for chosen, messages in ((steps[:2], 1), (steps, 2)):
+        result = job.execute_in_process(instance=instance, partition_key="absent", asset_selection=chosen)
+        context = status_context(result, instance, "absent", dg.DagsterEventType.RUN_SUCCESS)
+        record_failed_checks(context, lightrag=LightRAG(settings))
+        publishes(instance, settings)
+        assert len(received) == messages
+    assert json.loads(received[1])["text"].endswith(": ingest of source absent works again")
 
 
 @pytest.mark.long

@@ -5,15 +5,19 @@ import shutil
 import time
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from lightrag_dagster.assets.sensors import publish_accepted
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.verify import published_bytes
+from tests.assets.test_sensors import ingest
 from tests.cli.test_cli import command
 from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, run, write_source
 
@@ -112,9 +116,34 @@ def test_with_an_age_what_nobody_looked_at_is_a_line(
         [
             "notes was last what it should be 1 minute ago; it is pending: raw_documents, input changed",
             "the last good look of a run at wiki was 1 minute ago",
+            "the knowledge base was last what it should be 1 minute ago; it is pending: merge",
         ],
     )
     assert check(capfd, monkeypatch) == (0, [])
+
+
+@pytest.mark.long
+def test_with_an_age_what_is_accepted_and_stays_unpublished_is_a_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, instance: dg.DagsterInstance
+) -> None:
+    """As where each merge is killed, or its sensor was stopped, while each night ingests."""
+    settings = load_settings()
+    build(settings, graph=True)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 30 * 3600)
+    publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    (notes / "new.md").write_text(FLOOD)
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert ingest(settings, instance, "notes").success
+    assert isinstance(
+        publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings)), dg.RunRequest
+    ), "to which nothing comes"
+    capfd.readouterr()  # of Dagster
+    line = "the knowledge base was last what it should be 30 hours ago; it is pending: merge"
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (1, [line])
+    assert check(capfd, monkeypatch, "--max-age", "40h") == (0, [])
+    build(settings)
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, []), "it is published"
 
 
 def test_a_machine_that_only_asks_is_watched_too(

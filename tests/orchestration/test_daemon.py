@@ -45,3 +45,14 @@ def test_a_sensor_that_was_stopped_is_not_expected_to_be_asked(settings: Setting
         (state,) = instance.all_instigator_state()
         instance.update_instigator_state(state.with_status(type(state.status)["STOPPED"]))
     assert silent_daemon(settings, NOW - 86_400, NOW) is None
+
+
+def test_ticks_that_fail_are_no_life(settings: Settings) -> None:
+    """As of a code location that Dagster cannot load any more."""
+    with open_instance(Home(settings.home)) as instance:
+        tick(instance, "publish_accepted", NOW - 7200)
+        for minute in range(60):
+            tick(instance, "publish_accepted", NOW - 60 * minute, failed=True)
+        assert "for 2 hours" in (silent_daemon(settings, NOW - 7200, NOW) or "")
+        tick(instance, "source_partitions", NOW - 60)
+        assert silent_daemon(settings, NOW - 7200, NOW) is None

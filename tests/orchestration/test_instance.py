@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster_postgres.utils import retry_pg_connection_fn
 from rich.console import Console
 from sqlalchemy import create_engine
 
@@ -20,6 +21,7 @@ from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import make_report
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
+from tests.loopback import unused_port
 from tests.support import RIVER, run, write_source
 
 
@@ -94,6 +96,19 @@ def test_a_file_that_dagster_cannot_read_is_one_line(
 def test_an_error_of_dagster_in_the_block_is_not_of_its_file(tmp_path: Path) -> None:
     with pytest.raises(dg.DagsterInvariantViolationError, match="ours"), open_instance(Home(tmp_path / "home")):
         raise dg.DagsterInvariantViolationError("ours")
+
+
+@pytest.mark.parametrize("opens", [False, pytest.param(True, marks=pytest.mark.long)])  # Dagster tries for seconds
+def test_a_postgres_of_dagster_that_goes_away_is_to_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opens: bool
+) -> None:
+    url = f"postgresql+psycopg2://dagster:hush-word@127.0.0.1:{unused_port()}/dagster"
+    the_form(f"storage: {{postgres: {{postgres_url: '{url}'}}}}" if opens else "", tmp_path / "others", monkeypatch)
+    with pytest.raises(StoreError) as refused, open_instance(Home(tmp_path / "home")):
+        retry_pg_connection_fn(create_engine(url).connect, retry_limit=0)
+    assert f"start it, or correct `storage` in {tmp_path}/others/dagster.yaml, and run again" in str(refused.value)
+    assert "Connection refused" in str(refused.value)
+    assert "hush-word" not in str(refused.value)
 
 
 DAEMON = "a run of the daemon"

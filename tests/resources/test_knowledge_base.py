@@ -13,7 +13,7 @@ import pytest
 
 import lightrag_dagster
 from lightrag_dagster import Filters, KnowledgeBaseResource
-from lightrag_dagster.errors import NoSnapshotError
+from lightrag_dagster.errors import NoSnapshotError, SettingsError
 from lightrag_dagster.storage.home import Home
 
 STATION = "Who closed Station 14 in the flood?"
@@ -92,7 +92,23 @@ def test_a_snapshot_and_settings_can_be_configured(published_home: Path) -> None
     assert (found.mode, len(found.chunks), found.snapshot_id) == ("naive", 1, snapshot_id)
 
 
-@pytest.mark.parametrize("name", ["home", "scope"])
+def test_its_database_may_be_a_variable_that_the_run_reads(
+    published_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that Dagster, which shows the configuration of resources, has the name alone."""
+
+    @dg.asset
+    def asking(knowledge: KnowledgeBaseResource) -> str:
+        return knowledge.query(STATION).text
+
+    resource = KnowledgeBaseResource(home=str(published_home), database=dg.EnvVar("KB_DATABASE"))
+    monkeypatch.setenv("KB_DATABASE", "mysql://reader:secret@127.0.0.1:9/kb")
+    with pytest.raises(SettingsError, match="write a URL that begins with postgresql://") as found:
+        dg.materialize([asking], resources={"knowledge": resource})
+    assert "secret" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["home", "scope", "database"])
 def test_settings_cannot_name_another_home_or_scope(published_home: Path, name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is an argument of its own"):
         KnowledgeBaseResource(home=str(published_home), settings={name: "elsewhere"})
