@@ -19,8 +19,8 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2318,  # tokens of summaries, once for all of a merge; scopes and passes by the daemon; publications that wait, jobs of others
-    "cli": 3998,  # `status --check`; gold; JSON has what text says; homes; faults in few lines; bounded evaluations; `--set-mode`
+    "assets": 2318,  # scopes and passes by the daemon; publications that wait, jobs of others
+    "cli": 3998,  # `status --check`; gold; JSON has what text says; homes; bounded evaluations; `--set-mode`
     "core": 1628,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 773,
     "curation.rules": 672,  # decisions in scopes; decisions on one line; names as answers are read
@@ -32,7 +32,7 @@ CODE = {
     "models": 2538,  # batches and ledger by purpose, what may pass; columns; bills without tokens; refused limits
     "models.local": 558,  # tables of known names
     "offline": 1234,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
-    "orchestration": 1042,  # scopes; namespaces of any folder, with one home; instances that cannot be opened or go away
+    "orchestration": 1042,  # scopes; namespaces of any folder; instances that cannot be opened or go away
     "pipeline": 3348,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
     "plan": 866,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 465,  # scopes; unfinished backfills; passes that have not read an edit
@@ -40,10 +40,10 @@ CODE = {
     "readers": 8942,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; escapes
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 74,
-    "serving": 896,  # a priced stream is complete before its first line; clients that do not read or send; null limits; places of buckets
+    "serving": 896,  # a priced stream is complete before its first line; clients that do not read; places of buckets
     "settings": 1182,  # names in other letters; scopes, access; types as answers are read; a mode that is written
-    "spending": 549,  # stores that are gone; batches over midnight; unknown prices; empty databases; tiers, open weights
-    "stages": 6128,  # zones of Parquet, half a time, telephones, spellings; useless models; text in no chunk; whole facts
+    "spending": 549,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
+    "stages": 6128,  # zones of Parquet, telephones, spellings; useless models; text in no chunk; whole facts
     "storage": 4202,  # scopes, checks of files; what cannot be read is not damaged; the home of a database
     "testing": 222,
     "the package itself": 692,  # files that cannot be read
