@@ -229,7 +229,6 @@ def test_the_partitioned_job_covers_ingestion(settings: Settings) -> None:
     assert isinstance(job.partitions_def, dg.DynamicPartitionsDefinition)
 
 
-@pytest.mark.long
 def test_loading_the_definitions_opens_no_store() -> None:
     # A process that only lists definitions would else end with lines about what the stores' bindings leave behind.
     statement = (
