@@ -86,6 +86,17 @@ def test_any_other_name_tells_nothing(model: str) -> None:
         Reply.error(400, "invalid_request_error", "invalid temperature: only 1 is allowed for this model"),
         Reply(400, {"error": {"message": "Invalid value", "code": "invalid_value", "param": "service_tier"}}),
         Reply(422, {"detail": [{"loc": ["body", "top_p"], "msg": "Input should be less than 1"}]}),
+        Reply(
+            400,
+            {
+                "error": {
+                    "message": "Unsupported value: 'temperature' does not support 0 with this model.",
+                    "type": "invalid_request_error",
+                    "param": "temperature",
+                    "code": "unsupported_value",
+                }
+            },
+        ),
     ],
 )
 def test_a_refused_parameter_ends_the_run_and_names_its_settings(loopback: Loopback, reply: Reply) -> None:
@@ -101,6 +112,8 @@ def test_a_refused_text_and_a_full_tier_are_no_refused_parameter(loopback: Loopb
         (Reply.error(400), PermanentProviderError),
         (Reply.error(429, message="service_tier flex has no room now"), TransientProviderError),
         (Reply.error(400, "content_filter", "The temperature of the text"), PermanentProviderError),
+        (Reply.error(400, message="Prompt rejected: discusses temperature of explosives"), PermanentProviderError),
+        (Reply.error(400, message="Invalid prompt: the water temperature is 4 degrees"), PermanentProviderError),
     ):
         loopback.script.append(reply)
         with pytest.raises(kind):
