@@ -9,8 +9,8 @@ REPORT = "report"
 
 REPORT_FILE = "report.html"
 
-REPORT_REVISION = "5"
+REPORT_REVISION = "6"
 """Revision of the page: one of another revision is made again."""
 
-EXPORT_REVISION = "2"
+EXPORT_REVISION = "3"
 """Revision of the other formats: exports of another one are made again."""

@@ -1,5 +1,8 @@
 """The price of the filed questions that a run asks after its publication: an estimate, since contexts are unknown."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.evaluation.questions import read_question_file
 from lightrag_dagster.models.providers import chat_identity
@@ -36,13 +39,19 @@ def plan_questions(plan: Plan, settings: Settings) -> None:
     for role, (calls, most, outputs) in _calls(settings, answers, judged).items():
         llm, inputs = settings.llm.of(role), Estimate(most, 0.1 * most, most)
         outputs = outputs.times(reasoned(llm))
-        for one in bought:
-            if (one["purpose"], one["model"]) == (role, chat_identity(llm)) and one["output_tokens"]:
-                inputs, outputs = (near(one[f"{kind}_tokens"] / max(1, one["calls"])) for kind in ("input", "output"))
+        before = [one for one in bought if one["purpose"] == role and one["output_tokens"]]
+        own = [one for one in before if one["model"] == chat_identity(llm)]
+        inputs = _measured("input_tokens", own or before, inputs)  # contexts are as long for any model
+        outputs = _measured("output_tokens", own, outputs)
         found.append(priced(price_of(llm), calls, calls.times(inputs), calls.times(outputs)))
         unpriced = {llm.model} if calls.high and not price_of(llm).known else set()
         plan.unknown_prices = sorted(unpriced.union(plan.unknown_prices))
     plan.steps["questions"] = together(found)
+
+
+def _measured(of: str, bought: Sequence[Mapping[str, Any]], otherwise: Estimate) -> Estimate:
+    """Return the mean of a call in what was bought, and another estimate if that is nothing."""
+    return near(sum(one[of] for one in bought) / max(1, sum(one["calls"] for one in bought))) if bought else otherwise
 
 
 def _left(now: Situation, table: str, recipe: str, asked: set[tuple[str, ...]], *, publishes: bool) -> Estimate:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.schemas import COMMUNITIES
 from lightrag_dagster.storage.duckdb import in_memory
@@ -19,7 +20,7 @@ from lightrag_dagster.storage.duckdb import in_memory
 MOST_ENTITIES = 100
 """A community with more entities is divided, if it can be."""
 
-RECIPE = f"Leiden, of at most {MOST_ENTITIES}"
+RECIPE = f"Leiden, of at most {MOST_ENTITIES}, named without stop words"
 """A name of the method; another one finds all communities again."""
 
 _SEED = 1
@@ -64,6 +65,7 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
         connection.register("member", pa.Table.from_pylist(rows, _MEMBERS))
         connection.register("entity", entities)
         connection.register("relation", relations)
+        connection.register("stop_word", pa.table({"word": sorted(stop_words())}))
         connection.execute(f"SET VARIABLE words = {_NAME_WORDS}")
         found: pa.Table = connection.sql(read_sql(__package__, "communities")).to_arrow_table()
     return found.select(COMMUNITIES.names).cast(COMMUNITIES)

@@ -1,5 +1,6 @@
--- A row a community, from `member` (`community_id`, `level`, `parent_id`, `entity_id`), `entity` and `relation`; the
--- variable `words` is the most words of a name. A community that could not be divided is one with its parent.
+-- A row a community, from `member` (`community_id`, `level`, `parent_id`, `entity_id`), `entity`, `relation` and
+-- `stop_word`; the variable `words` is the most words of a name. A community that could not be divided is one with its
+-- parent.
 CREATE TEMP TABLE community AS
 SELECT community_id, min(level) AS level, arg_min(parent_id, level) AS parent_id FROM member GROUP BY community_id;
 
@@ -18,7 +19,8 @@ SELECT entity_id, unnest(list_distinct(regexp_extract_all(lower(name || ' ' || d
 FROM entity;
 
 CREATE TEMP TABLE telling AS
-SELECT word, ln((SELECT count(*) FROM entity) / count(*)) AS telling FROM said GROUP BY word HAVING telling > 0;
+SELECT word, ln((SELECT count(*) FROM entity) / count(*)) AS telling
+FROM said ANTI JOIN stop_word USING (word) GROUP BY word HAVING telling > 0;
 
 CREATE TEMP TABLE named AS
 SELECT community_id, array_to_string(max_by(word, (score, word), getvariable('words')), ' ') AS name FROM (

@@ -21,7 +21,6 @@ from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.models.providers import tokens_read
 from lightrag_dagster.storage import manifests
-from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
 from lightrag_dagster.storage.snapshots import generations
@@ -47,8 +46,7 @@ _TO_EMBED = """
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
-# Rows whose texts are looked up in the store together.
-_ROWS_COUNTED = 512
+_ROWS_READ = 512  # whose texts are held to be counted
 # Counts of more chunks may be rounded, and then differ from those of a clean build.
 _EXACT_ROWS = 1 << 24
 # Characters by which a refused text is named.
@@ -167,33 +165,28 @@ def _refused(rows: pa.Table, vectors: Vectors) -> dict[str, str]:
     return {one["id"]: " ".join(one["text"][:_NAMED].split()) for one in refused.to_pylist()}
 
 
-def texts_to_embed(
-    generation: Generation, name: str, published: Generation | None, store: VectorStore
-) -> Iterator[str]:
-    """Yield the texts of one of VECTOR_TABLES that would have to be embedded, each once, without holding them.
+def texts_to_embed(generation: Generation, name: str, published: Generation | None) -> Iterator[str]:
+    """Yield the texts of one of VECTOR_TABLES that a run looks up in the store, each once, in its order, one by one.
 
     Args:
         generation: A merged generation.
         name: The vector table.
         published: The generation whose vector tables are up to date, if there is one.
-        store: The vector store.
 
     Raises:
-        StoreError: a table or the store is damaged.
+        StoreError: a table is damaged.
     """
     identity = generation.inputs().embedder.identity
     with ExitStack() as opened:
         connection = opened.enter_context(_open_texts(generation, [name], identity))
-        query = f"SELECT DISTINCT {_KEY}, text FROM ({_TEXTS[name]})"
+        query = f"SELECT min(id) AS id, {_KEY}, text FROM ({_TEXTS[name]}) GROUP BY ALL"
         if published is not None and published.inputs().embedder.identity == identity:
             before = opened.enter_context(_open_texts(published, [name], identity))
             known = before.sql(f"SELECT {_KEY} FROM ({_TEXTS[name]})").to_arrow_table()
             connection.register("known", known)
             query = f"FROM ({query}) ANTI JOIN known USING (embedding_key)"
-        for rows in _streamed(connection.sql(query).to_arrow_reader(_ROWS_COUNTED)):
-            missing = dict(zip(rows["embedding_key"].to_pylist(), rows["text"].to_pylist(), strict=True))
-            new = missing.keys() - store.known(missing)
-            yield from (text for key, text in missing.items() if key in new)
+        for rows in _streamed(connection.sql(f"SELECT text FROM ({query}) ORDER BY id").to_arrow_reader(_ROWS_READ)):
+            yield from rows["text"].to_pylist()
 
 
 def save_corpus_state(generation: Generation, embedding: Embedding, before: Generation | None = None) -> None:

@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 7,
-    "facts": 6,
+    "facts": 7,
     "merge": 13,
     "stores": 14,
     "report": 5,

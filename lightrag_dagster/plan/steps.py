@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
+from lightrag_dagster.core.identity import embedding_key
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -196,13 +197,14 @@ def _embeddings(
     generation: Generation, published: Generation | None, settings: Settings, summary: Estimate
 ) -> PlannedStep:
     """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
-    counts = load_tokenizer(settings.chunking.encoding).counts
+    counts, identity = load_tokenizer(settings.chunking.encoding).counts, generation.inputs().embedder.identity
     requests, known, unknown = 0, 0, 0
     with VectorStore(Home.of(settings).vectors, looking=True) as store:
         for table in VECTOR_TABLES:
-            for texts in batches(texts_to_embed(generation, table, published, store), settings.embedding):
-                requests += 1
-                heads = [text.partition(PLACEHOLDER) for text in texts]
+            for texts in batches(texts_to_embed(generation, table, published), settings.embedding):
+                keys = {embedding_key(identity, text): text for text in texts}
+                heads = [keys[key].partition(PLACEHOLDER) for key in keys.keys() - store.known(keys)]
+                requests += bool(heads)
                 known += sum(
                     min(tokens, settings.embedding.max_input_tokens) for tokens in counts([one[0] for one in heads])
                 )

@@ -56,6 +56,7 @@ __all__ = [
     "ScopeRule",
     "Settings",
     "SourceSettings",
+    "check_names",
     "choosing",
     "load_settings",
     "yaml_mistake",
@@ -316,6 +317,15 @@ def load_settings(**overrides: object) -> Settings:
     if settings.scope and settings.scopes and settings.scope not in settings.scopes:
         raise SettingsError(f"`scopes` has no {settings.scope}; name one of {', '.join(sorted(settings.scopes))}")
     return settings
+
+
+def check_names(settings: Mapping[str, object]) -> None:
+    """Refuse settings, of which others may come from elsewhere, with a name or choice that does not exist."""
+    try:
+        BaseModel.__init__(Settings.model_construct(), **settings)
+    except ValidationError as error:
+        if error.errors()[0]["type"] in ("extra_forbidden", "literal_error"):
+            raise ValueError(_first_mistake(error)) from None
 
 
 def _first_mistake(error: ValidationError) -> str:

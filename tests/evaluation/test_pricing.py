@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,13 @@ import pytest
 import yaml
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.evaluation.pricing import plan_questions
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.plan.estimates import NOTHING, Estimate
+from lightrag_dagster.plan.plan import Plan
+from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
@@ -109,3 +116,26 @@ def test_a_judge_without_a_price_is_named_and_an_offline_home_asks_nothing(
     assert "questions" in output
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "offline")
     assert "questions" not in command(capfd, monkeypatch, "plan")[1]
+
+
+def test_a_context_is_as_long_as_that_of_a_former_model(asking: Settings) -> None:
+    def tokens() -> tuple[Estimate | None, Estimate | None]:
+        plan = Plan([], True, [], {"embeddings": PlannedStep(NOTHING, NOTHING)})
+        plan_questions(plan, asking)
+        return plan.steps["questions"].input_tokens, plan.steps["questions"].output_tokens
+
+    inputs, outputs = tokens()
+    entry = Entry("run", "answer", "", "openai/former", 10, 0, 90_000, 0, 2_000, 1.0)
+    Ledger(Home(asking.home).ledger).add(entry)
+    measured, same = tokens()
+    assert inputs is not None
+    assert measured is not None
+    assert inputs.expected - measured.expected == 5 * (asking.query.max_total_tokens - 9000)
+    assert same == outputs, "a model's own"
+    Ledger(Home(asking.home).ledger).add(
+        replace(entry, model=chat_identity(asking.llm.of("answer")), input_tokens=7000)
+    )
+    measured, same = tokens()
+    assert measured is not None
+    assert inputs.expected - measured.expected == 5 * (asking.query.max_total_tokens - 700)
+    assert same != outputs

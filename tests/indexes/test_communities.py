@@ -52,6 +52,12 @@ def test_two_groups_that_hardly_know_each_other_are_two() -> None:
     assert river["community_id"] != council["community_id"]
 
 
+def test_words_that_carry_no_topic_name_no_community() -> None:
+    names = {one: f"river {one} with und" for one in "abcd"} | {one: f"council {one}" for one in "wxyz"}
+    found = find_communities(entities_of(TWO, **names), table_of(TWO))
+    assert {row["name"] for row in found.to_pylist()} == {"river", "council"}
+
+
 def test_a_large_community_is_divided_into_those_of_the_next_level() -> None:
     groups = [[f"{name}{number:02}" for number in range(15)] for name in "abcdefghij"]
     rings = [("x", members[0], 1.0) for members in groups]

@@ -28,7 +28,6 @@ from lightrag_dagster.indexes.vector_writer import pin_vectors
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage import manifests
-from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
@@ -274,46 +273,41 @@ def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypa
 
 
 @pytest.mark.long
-def test_the_texts_to_embed_are_those_that_neither_snapshot_nor_store_has(tmp_path: Path) -> None:
+def test_the_texts_to_embed_are_those_that_the_snapshot_lacks(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     published = merge(home, "river")
     write_source(
         home, "office", {"office.md": [["Bergen", "Oslo"], ["Weir", "Gauge"]], "copy.md": [["Bergen", "Oslo"]]}
     )
-    generation, embedder = merge(home, "river", "office"), HashEmbedder()
+    generation = merge(home, "river", "office")
     (relation,) = (row for row in generation.read_table("relations").to_pylist() if "Oslo" in (row["src"], row["tgt"]))
     new = {
         "chunk_vectors": content("office", ["Bergen", "Oslo"]),
         "entity_vectors": "Oslo\nAbout Oslo",
         "relation_vectors": f"met\t{relation['src']}\n{relation['tgt']}\nOne met\nthe other",
     }
-    with VectorStore(home.vectors) as store:
-        for name, text in new.items():
-            assert list(texts_to_embed(generation, name, published, store)) == [text]
-            everything = list(texts_to_embed(generation, name, None, store))
-            assert text in everything
-            assert len(everything) == len(set(everything)) > 1
-        store.put_many({identity.embedding_key(embedder.identity, new["entity_vectors"]): np.zeros(8, np.float32)})
-        assert list(texts_to_embed(generation, "entity_vectors", published, store)) == []
-        assert list(texts_to_embed(generation, "chunk_vectors", published, store)) == [new["chunk_vectors"]]
-        other = merge(home, "river", embedder_identity="other/8")
-        assert len(list(texts_to_embed(generation, "entity_vectors", other, store))) == 4
+    for name, text in new.items():
+        assert list(texts_to_embed(generation, name, published)) == [text]
+        everything = list(texts_to_embed(generation, name, None))
+        assert text in everything
+        assert len(everything) == len(set(everything)) > 1
+    other = merge(home, "river", embedder_identity="other/8")
+    assert len(list(texts_to_embed(generation, "entity_vectors", other))) == 5
 
 
 @pytest.mark.long
 def test_the_texts_to_embed_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "_ROWS_COUNTED", 64)
+    monkeypatch.setattr(embedding, "_ROWS_READ", 64)
     home, names = Home(tmp_path), [letter * 2000 for letter in ascii_lowercase[:11]]
     write_source(home, "notes", {"a.md": list(permutations(names, 3))})
     generation = merge(home, "notes")
-    with VectorStore(home.vectors) as store:
-        list(texts_to_embed(generation, "entity_vectors", None, store))  # what is made once is not counted
-        tracemalloc.start()
-        try:
-            sizes = [sys.getsizeof(text) for text in texts_to_embed(generation, "chunk_vectors", None, store)]
-            _, most = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
+    list(texts_to_embed(generation, "entity_vectors", None))  # what is made once is not counted
+    tracemalloc.start()
+    try:
+        sizes = [sys.getsizeof(text) for text in texts_to_embed(generation, "chunk_vectors", None)]
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert len(sizes) == 11 * 10 * 9
     assert most < sum(sizes) / 4
 

@@ -292,6 +292,22 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     assert calls(make_plan(known)) == Counter()
 
 
+def test_requests_of_a_scope_are_those_with_a_text_that_the_store_lacks(known: Settings, loopback: Loopback) -> None:
+    small = known.changed(embedding={"batch_size": 2})
+    write_source(small, "notes", texts(0, 4))
+    write_source(
+        small, "office", {"a.txt": OFFICE.replace("office", "branch"), "b.txt": RIVER.replace("gauge", "pump")}
+    )
+    build(small)
+    asked(loopback)
+    scoped = small.changed(scopes={"notes": {"sources": ["notes"]}})
+    planned = make_plan(scoped).steps["scope notes"].calls
+    build(scoped)
+    made = asked(loopback)
+    assert planned == Estimate.exactly(made.total())
+    assert made["embed"] > 1
+
+
 @pytest.mark.long
 def test_terms_that_are_paid_for_have_a_price(known: Settings, loopback: Loopback) -> None:
     free = known.changed(llm={"provider": "offline"})

@@ -7,6 +7,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -112,6 +113,37 @@ def test_its_database_may_be_a_variable_that_the_run_reads(
 def test_settings_cannot_name_another_home_or_scope(published_home: Path, name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is an argument of its own"):
         KnowledgeBaseResource(home=str(published_home), settings={name: "elsewhere"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"llm": {"headers": {"x-team-key": dg.EnvVar("KB_KEY")}}}, "KB_KEY"),
+        ({"query": {"mode": dg.EnvVar("KB_MODE")}}, "KB_MODE"),
+        ({"query": {"top_k": dg.EnvVar.int("KB_TOP")}}, "KB_TOP"),
+        ({"exports": [dg.EnvVar("KB_TYPE")]}, "KB_TYPE"),
+    ],
+)
+def test_a_variable_within_settings_is_refused_where_the_code_is_loaded(settings: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=rf'{named}.*"\${named}" in headers'):
+        KnowledgeBaseResource(home="data", settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lllm": {"provider": "openai"}}, "setting lllm does not exist; did you mean llm"),
+        ({"llm": {"provider": "ofline"}}, "setting llm.provider: .*; did you mean offline"),
+    ],
+)
+def test_misspelt_settings_are_refused_where_the_code_is_loaded(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        KnowledgeBaseResource(home="data", settings=settings)
+
+
+def test_settings_may_need_others_of_the_environment() -> None:
+    settings = {"named_sources": {"letters": {"types": ["letter"]}}, "chunking": {"overlap_tokens": 5000}}
+    assert KnowledgeBaseResource(home="data", settings=settings).settings == settings
 
 
 def test_nothing_published_says_what_to_do(tmp_path: Path) -> None:

@@ -243,7 +243,8 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageTex
         number = read_number(value, schema.decimal)
         if number is None and said and not schema.decimal and passage.decimal:
             number = read_number(value, passage.decimal)
-        in_doubt = number is None and not schema.decimal and read_number(value, ".") and read_number(value, ",")
+        once = value if said else value.partition(" or ")[0]  # columns write one in doubt in both ways
+        in_doubt = number is None and not schema.decimal and read_number(once, ".") and read_number(once, ",")
         if in_doubt and said:
             behind = said.words[max(0, span.end - said.start) :].split()[:1]  # whole things, as employees
             whole = read_number(" ".join([value, *behind]))

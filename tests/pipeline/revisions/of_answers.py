@@ -19,10 +19,13 @@ from lightrag_dagster.offline.extractor import find_names
 from lightrag_dagster.offline.recognised import NameSpan
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.stages.facts.answers import read_answer
 from lightrag_dagster.stages.facts.beside import whole_amount
+from lightrag_dagster.stages.facts.columns import answer_of, fact_lines, pass_of_columns
 from lightrag_dagster.stages.facts.dates import read_when
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.standing import PassageText
@@ -240,6 +243,9 @@ def facts() -> dict[str, Any]:
         reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}
         read = parse_readings(rows(READINGS, [reading]), passages, OFFICES)
         found[name] = {table: one.to_pylist() for table, one in read._asdict().items()}
+    column = FactColumns(subject="name", relation="rent", value="amount")
+    line = fact_lines([column], lambda template, _: {"name": "Quay 4", "amount": "53.000"}[template or ""])
+    found["a column in doubt"] = read_answer(answer_of(line), pass_of_columns([column]), line).rejected
     return found
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
-from lightrag_dagster.stages.facts.answers import LONG_NAME, NO_NUMBER, NO_VALUE, FactAnswer, read_answer
+from lightrag_dagster.stages.facts.answers import IN_DOUBT, LONG_NAME, NO_NUMBER, NO_VALUE, FactAnswer, read_answer
 from lightrag_dagster.stages.facts.columns import answer_of, defused, fact_lines, pass_of_columns
 from tests.stages.chunking.test_chunks import documents
 
@@ -97,7 +97,8 @@ def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
     column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit, decimal=decimal)
     found = read([column], stated([column], customer="Acme", amount=amount))
     assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
-    assert found.rejected == ((NO_NUMBER,) if number is None else ())
+    reason = IN_DOUBT if decimal is None and amount != "12k" else NO_NUMBER
+    assert found.rejected == ((reason,) if number is None else ())
 
 
 @pytest.mark.parametrize(
