@@ -3,7 +3,9 @@
 A break of a line or a tab in JSON is a space, since the letter of its escape would be glued to the next word.
 """
 
+import json
 import re
+from contextlib import suppress
 from unicodedata import category
 
 from lightrag_dagster.readers.content import Content
@@ -16,9 +18,8 @@ _ESCAPE = re.compile(
     r"|x([0-9A-Fa-f]{2})|U000([01][0-9A-Fa-f]{4}))"  # of YAML alone
 )
 _BREAK = re.compile(r"(\\\\)|\\(/)|(?:\\(?:[bfnrt]|u000[9A-Da-d]|u202[89]))+")
-_JSON = re.compile(r'[{\[]\s*["{\[]')
-_JSON_OF_LINE = re.compile(rf"{_JSON.pattern}[^\n]*")
-_OF_STRUCTURE = '"\\'
+_JSON_OF_LINE = re.compile(r"^[^\S\n]*[{\[][^\n\\]*\\[^\n]*", re.MULTILINE)
+_PATH = re.compile(r"(?<![^\W_])[A-Za-z]:\\[A-Za-z]")  # of Windows, as who formats JSON by hand writes it
 _NO_LETTERS = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of pairs, and what would break a line of JSON Lines
 
 
@@ -35,16 +36,18 @@ def read_json(data: bytes) -> Content:
 
 
 def read_text(data: bytes) -> Content:
-    """Read plain text, without colours for terminals; JSON that it is, or has in a line, as such."""
+    """Read plain text, without colours for terminals; JSON that the whole or a line of it is, as such."""
     text, note = decode(data)
-    return Content(with_json(plain(text)), note=note)
+    return Content(_JSON_OF_LINE.sub(lambda line: with_json(line[0]), with_json(plain(text))), note=note)
 
 
 def with_json(text: str) -> str:
-    """Return text whose JSON, if it is such or has some in a line, has letters and spaces for its escapes."""
-    if "\\" not in text:
-        return text
-    return _json(text) if _JSON.match(text.lstrip()) else _JSON_OF_LINE.sub(lambda found: _json(found[0]), text)
+    """Return text with letters and spaces for its escapes if all of it is an object or list of JSON."""
+    if "\\" in text and text.lstrip().startswith(("{", "[")) and not _PATH.search(text):
+        with suppress(ValueError, RecursionError):
+            json.loads(text)
+            return _json(text)
+    return text
 
 
 def _json(text: str) -> str:
@@ -63,4 +66,4 @@ def _letter(found: re.Match[str]) -> str:
     if not code:
         return found[0]
     letter = chr(int(code, 16))
-    return found[0] if letter in _OF_STRUCTURE or category(letter) in _NO_LETTERS else letter
+    return found[0] if letter in '"\\' or category(letter) in _NO_LETTERS else letter

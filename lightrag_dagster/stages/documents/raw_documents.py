@@ -50,7 +50,7 @@ MAX_REPORTED = 20
 _SLOW = 0.1  # seconds; faster files are never among the slowest
 _SUMMARY_LENGTH = 250
 _DAY = re.compile(
-    r"(?<!\d)(?P<y>(?:19|20)\d\d)([-_.]?)(?P<m>\d\d)\2(?P<d>\d\d)(?!\d)"
+    r"(?<!\d)(?P<y>(?:19|20)\d\d)([-_.]|(?<=19[7-9]\d|20[0-2]\d|203[0-7]))(?P<m>\d\d)\2(?P<d>\d\d)(?!\d)"
     r"|(?<!\d)(?<!\d\.)(\d\d)\.(\d\d)\.((?:19|20)\d\d)(?!\.?\d)"
 )
 _PARSERS = 2  # processes; an engine with workers has this number in each

@@ -56,7 +56,10 @@ def rows(table: pa.Table) -> dict[str, dict[str, Any]]:
         ("IMG-20240312-WA0001.txt", "x", date(2024, 3, 12)),
         ("survey_12.03.2024.txt", "x", date(2024, 3, 12)),
         *[(f"{one}.txt", "x", None) for one in ("20241399", "12345678", "202403121", "v1.12.03.2024", "12.03.2024.1")],
-        *[(f"{one}.txt", "x", None) for one in ("12.13.2024", "1.12.2024")],
+        *[(f"{one}.txt", "x", None) for one in ("12.13.2024", "1.12.2024", "RFC 19000101", "part 19121213")],
+        *[(f"{one}.txt", "x", None) for one in ("invoice 20481024", "19691231", "20380101")],
+        *[(f"{one}.txt", "x", date(*day)) for one, *day in (("A19700101", 1970, 1, 1), ("2037.12.31", 2037, 12, 31))],
+        ("Brief 1912-12-13.txt", "x", date(1912, 12, 13)),
     ],
 )
 def test_a_day_in_the_name_counts_where_the_text_says_none(
