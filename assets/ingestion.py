@@ -45,11 +45,16 @@ def in_own_run(step: str) -> Compute:
 
 
 def _pass_gate(context: dg.AssetExecutionContext, settings: Settings, step: str) -> None:
-    """Let a backfill pass before its first step, or the first that asks about chunks; raises as `try_gold`."""
+    """Let a backfill pass before its first step, or the first that asks about chunks.
+
+    Raises as `try_gold`, and SettingsError if there is no gold passage to compare.
+    """
     first, chosen = Namespace(settings.namespace).key("raw_documents"), context.job_def.asset_layer.selected_asset_keys
     if step == "raw_documents" or (step in ("extractions", "readings") and first not in chosen):
         from lightrag_dagster.evaluation.gold.gate import try_gold
+        from lightrag_dagster.evaluation.gold.rows import read_gold, require_passages
 
+        require_passages(read_gold(settings.gold.folder), settings.gold.folder)
         compared = try_gold(settings, settings, account_of(context, settings).run)
         if isinstance(compared, str):
             context.log.warning(f"{compared}; going on")
