@@ -248,6 +248,7 @@ def test_too_few_rows_let_a_backfill_go_on_with_a_warning(run: Command, gold_hom
     assert "Published gen-" in output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", [True, False])
 def test_a_backfill_that_gold_should_judge_needs_gold(
     run: Command, gold_home: Path, loopback: Loopback, *, option: bool
