@@ -213,6 +213,7 @@ def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Pat
     assert re.search(r"F1 over all gold rows of 20 passages changes by -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\]\.", output)
     assert "error: the new recipe is worse: over 20 gold passages its F1 is 0." in errors
     assert "nothing was changed" in errors
+    assert "and the same backfill with --no-better-than-stored makes the rows" in errors
     assert len(loopback.requests) == 20
     code, output, errors = run("backfill", "--all", "--json", LLM__MODEL="bad", GOLD__GATE="true")
     found = json.loads(output)
