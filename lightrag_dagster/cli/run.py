@@ -87,7 +87,7 @@ def telling_failure(
         newest, spent.manifest = _snapshots(home)
         if builds and newest != before and not isinstance(error, BuilderLockedError):  # else another process published
             spent.published = newest
-            spent.unreleased = newest.snapshot_id if newest and newest != spent.manifest else None
+        spent.unreleased = newest.snapshot_id if newest and newest != spent.manifest else None
         with suppress(LightRAGError):  # which is the error, or hides it
             spent.cost_usd = spent_by(settings, account)
         if as_json:
