@@ -69,7 +69,7 @@ def evaluate(
             "there are no questions that name documents or chunks; give --questions FILE or set `questions`"
         )
     account = str(uuid4())
-    with telling_failure(settings, account, as_json=False), display(terminal.console(stderr=True)) as progress:
+    with telling_failure(settings, account, builds=False), display(terminal.console(stderr=True)) as progress:
         snapshot_id = evaluate_modes(settings, progress, account)
     tables = SourceTables(Home.of(settings))
     summary = of_snapshot(tables.read("retrieval_evaluation", ALL_SOURCES), snapshot_id)
@@ -190,7 +190,7 @@ def make_questions(
 def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> None:
     """Measure and print the modes by sentences taken out."""
     account, doing = str(uuid4()), "building a copy without the sentences"
-    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+    with telling_failure(settings, account, builds=False), one_step(terminal.console(stderr=True), doing):
         found = measure_taken_out(settings, count, _MOST_DOCUMENTS, account)
     if not found.questions:
         raise StoreError("no chunk has a sentence of six words and 100 characters beside it; write questions yourself")
@@ -227,7 +227,7 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, settings: Se
         raise SettingsError("drafted questions are for you to read first; name a new file with --questions")
     require_new(file, "perhaps with questions; read these first", SettingsError, ".yaml", ".yml")
     account, doing = f"questions-{uuid4()}", "drafting questions"
-    with telling_failure(settings, account, as_json=False), one_step(terminal.console(stderr=True), doing):
+    with telling_failure(settings, account, builds=False), one_step(terminal.console(stderr=True), doing):
         drafted = drafting.draft(Account.of(account, "", settings.llm))
     made = len(drafted.questions)
     if made:

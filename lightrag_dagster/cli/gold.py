@@ -20,7 +20,7 @@ from lightrag_dagster.evaluation.gold.drafting import draft
 from lightrag_dagster.evaluation.gold.gate import Comparison
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.names import NamesScore, score_names
-from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
+from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold, require_passages
 from lightrag_dagster.evaluation.gold.scores import MEASURES, Score, below, score
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
@@ -70,16 +70,10 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
         StoreError: nothing was ingested yet, or a table is damaged.
     """
     settings = load_settings()
-    gold, situation = read_gold(folder or settings.gold.folder), Situation.looking(settings)
-    if not gold.passages and not gold.names:
-        where = folder or settings.gold.folder
-        if where is None:
-            raise SettingsError("name a gold file, or set gold.folder; `lightrag-dagster gold draft FILE` writes one")
-        if not gold.open:
-            raise SettingsError(f"there is no passage in {where}; `lightrag-dagster gold draft FILE` draws some")
-        raise SettingsError(
-            f"none of the {len(gold.open):,} passages in {where} is done; write `done` as the verdict of those you read"
-        )
+    folder = folder or settings.gold.folder
+    gold, situation = read_gold(folder), Situation.looking(settings)
+    if not gold.names:
+        require_passages(gold, folder)
     passages = find_passages(situation, gold)
     judged = judge(gold, passages.located, passages.tables.values(), situation.decided.curation, settings.merging.types)
     scores = score(judged)

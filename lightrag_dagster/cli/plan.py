@@ -12,7 +12,7 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
-from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.evaluation.gold.rows import read_gold, require_passages
 from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -94,14 +94,21 @@ def print_plan(console: Console, plan: Plan) -> None:
 
 
 def gate_line(settings: Settings, plan: Plan) -> str | None:
-    """Say what the gate before a planned backfill asks and costs; None without gold, or with nothing to ask."""
+    """Say what the gate before a planned backfill asks and costs; None without gold, or with nothing to ask.
+
+    Raises:
+        SettingsError: gold cannot be read, or gold.gate is set and no gold passage is done.
+    """
+    gold = read_gold(settings.gold.folder)
+    if settings.gold.gate:
+        require_passages(gold, settings.gold.folder)
     new = Counter({"extractions": sum(one.chunks_new for one in plan.sources)})
     for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
         new[of_pass("readings", name)] += of.chunks_new
     if not settings.gold.folder or not plan.sources:
         return None
     situation = Situation.looking(settings)
-    found = to_compare(situation, read_gold(settings.gold.folder))
+    found = to_compare(situation, gold)
     if isinstance(found, str):
         return f"{found}." if new.total() else None
     of_plan = {one.source for one in plan.sources}

@@ -16,12 +16,13 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.text.counted import some_of
-from lightrag_dagster.errors import LightRAGError, may_pass
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError, may_pass
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
+from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot, published_snapshot
 
 
 def run_pipeline(
@@ -64,31 +65,49 @@ class _Warned(logging.Handler):
 
 @contextmanager
 def telling_failure(
-    settings: Settings, account: str, as_json: bool, about: Mapping[str, object] | None = None
+    settings: Settings,
+    account: str,
+    as_json: bool = False,
+    about: Mapping[str, object] | None = None,
+    *,
+    builds: bool = True,
 ) -> Iterator[list[str]]:
-    """Print what a run had spent if an error ends the block; as JSON all of the outcome, with the error and `about`.
+    """Print what a run had spent, and published if it `builds`, when an error ends the block.
 
-    The block gets the lines of which models and batches warn meanwhile; they are printed as well then.
+    As JSON it is all of the outcome, with the error and `about`. The block gets the lines of which models and batches
+    warn meanwhile; they are printed as well then.
     """
-    models, said = logging.getLogger("lightrag_dagster.models"), _Warned()
+    models, said, home = logging.getLogger("lightrag_dagster.models"), _Warned(), Home.of(settings)
+    before, _ = _snapshots(home)
     models.addHandler(said)
     try:
         yield said.lines
     except BaseException as error:  # libraries report a signal in ways of their own
-        spent, home = Outcome(passing=may_pass(error), warnings=said.lines), Home.of(settings)
+        spent = Outcome(passing=may_pass(error), warnings=said.lines)
+        newest, spent.manifest = _snapshots(home)
+        if builds and newest != before and not isinstance(error, BuilderLockedError):  # else another process published
+            spent.published = newest
+        spent.unreleased = newest.snapshot_id if newest and newest != spent.manifest else None
         with suppress(LightRAGError):  # which is the error, or hides it
             spent.cost_usd = spent_by(settings, account)
         if as_json:
-            with suppress(LightRAGError):
-                spent.manifest = published_snapshot(home)
             why = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, why) | dict(about or {}))
         elif isinstance(error, LightRAGError):  # a signal ends it with one line
+            if spent.published is not None:
+                _print_built(terminal(stderr=True), spent.published, spent.unreleased)
             print_cost(terminal(stderr=True), spent.cost_usd)
             print_warnings(terminal(stderr=True), spent.warnings)
         raise
     finally:
         models.removeHandler(said)
+
+
+def _snapshots(home: Home) -> tuple[Manifest | None, Manifest | None]:
+    """Return the newest snapshot and the published one; None of a home that cannot be read."""
+    with suppress(LightRAGError):
+        return newest_snapshot(home), published_snapshot(home)
+    return None, None
 
 
 def spent_by(settings: Settings, account: str) -> float:
@@ -142,10 +161,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         console.print("`batch` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
     print_few(console, chain.from_iterable(outcome.notes.values()))
     if outcome.published is not None:
-        done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
-        console.print(done.format(outcome.published.snapshot_id))
-        for kind, counts in outcome.published.gates.difference.items():
-            console.print(f"{kind}: {counts}")
+        _print_built(console, outcome.published, outcome.unreleased)
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -172,6 +188,14 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     told = "\n".join(outcome.rejected.values())
     warnings = [line for line in outcome.warnings if line not in told]  # a withheld pass is a warning of `status`
     print_losses(console, outcome.losses, warnings, outcome.unreleased, unpublished)
+
+
+def _print_built(console: Console, built: Manifest, unreleased: str | None) -> None:
+    """Say which snapshot was built, and how it differs from the one that was published before."""
+    done = "Built {}, which waits for release." if unreleased else "Published {}."
+    console.print(done.format(built.snapshot_id))
+    for kind, counts in built.gates.difference.items():
+        console.print(f"{kind}: {counts}")
 
 
 def print_cost(console: Console, cost_usd: float) -> None:

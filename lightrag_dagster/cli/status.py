@@ -13,6 +13,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.fact_schemas import split_pass
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
@@ -90,8 +91,9 @@ def _losses(home: Home, states: Pending) -> list[Loss]:
     """Return the losses of all sources; where none could be listed, those of the sources that are published."""
     if states.sources or states.manifest is None:
         return states.losses
-    names, tables = states.manifest.inputs.sources, SourceTables(home)
-    return added_up(loss for name in names for loss in lost_of_source(name, tables.current_versions(name)))
+    sources, tables = states.manifest.inputs.sources, SourceTables(home)
+    passes = {name: [split_pass(one)[1] for one in used if "@" in one] for name, used in sources.items()}
+    return added_up(one for name in passes for one in lost_of_source(name, tables.current_versions(name, passes[name])))
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:

@@ -182,8 +182,9 @@ def pending(situation: Situation) -> Pending:
     settings, home, manifest = situation.settings, situation.home, situation.published
     states = look_at_sources(situation)
     misnamed, tables = misnamed_sources(settings), SourceTables(home)
+    of_absent = {name: tables.current_versions(name, situation.pass_names(name)) for name in situation.absent}
     absent = {
-        name: SourceState(name, rejected=reason, losses=lost_of_source(name, tables.current_versions(name)))
+        name: SourceState(name, rejected=reason, losses=lost_of_source(name, of_absent[name]))
         for name, reason in situation.absent.items()
     }
     sources = absent | {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states

@@ -121,6 +121,10 @@ def test_a_backfill_of_a_partition_is_stopped_by_the_gate(
     assert not SourceTables(Home.of(worse)).has_candidate("notes")
     alone = ingest(worse, instance, "notes", "backfill", asset_selection=[dg.AssetKey("extractions")])
     assert "WorseRecipeError" in str([one.event_specific_data for one in alone.all_events if one.is_step_failure])
+    unlabelled = ingest(worse.changed(gold={"folder": None}), instance, "notes", "backfill")
+    assert "SettingsError: gold.folder is not set" in str(
+        [one.event_specific_data for one in unlabelled.all_events if one.is_step_failure]
+    )
     assert ingest(worse, instance, "notes").success, "an ingestion is no backfill"
     assert len(loopback.requests) == 20
 

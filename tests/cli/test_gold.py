@@ -64,7 +64,7 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert code == 0
     measures = re.findall(r"1\.00 \[1\.00, 1\.00\]", output)
     assert len(measures) == 3 * 3, "of all, entities and types"
-    assert "name a gold file, or set gold.folder" in run("gold", "score", GOLD__FOLDER="")[2]
+    assert "error: gold.folder is not set; " in run("gold", "score", GOLD__FOLDER="")[2]
     assert f"3 gold passages with {len(rows) - 4} rows. Intervals are of 95%, over passages." in output
 
 
@@ -213,6 +213,7 @@ def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Pat
     assert re.search(r"F1 over all gold rows of 20 passages changes by -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\]\.", output)
     assert "error: the new recipe is worse: over 20 gold passages its F1 is 0." in errors
     assert "nothing was changed" in errors
+    assert "and the same backfill with --no-better-than-stored makes the rows" in errors
     assert len(loopback.requests) == 20
     code, output, errors = run("backfill", "--all", "--json", LLM__MODEL="bad", GOLD__GATE="true")
     found = json.loads(output)
@@ -246,6 +247,25 @@ def test_too_few_rows_let_a_backfill_go_on_with_a_warning(run: Command, gold_hom
     assert code == 0
     assert "gold.folder has fewer than 20 right rows" in output
     assert "Published gen-" in output
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("option", [True, False])
+def test_a_backfill_that_gold_should_judge_needs_gold(
+    run: Command, gold_home: Path, loopback: Loopback, *, option: bool
+) -> None:
+    before = snapshot_contents(settings_in(gold_home))
+    words = ["backfill", "--all", *(["--better-than-stored"] if option else [])]
+    changed = {"LLM__MODEL": "bad", "GOLD__GATE": str(not option)}
+    (empty := gold_home / "empty").mkdir()
+    for folder, said in (("", "error: gold.folder is not set; "), (empty, f"error: there is no passage in {empty}; ")):
+        code, _, errors = run(*words, GOLD__FOLDER=folder, **changed)
+        assert (code, errors.startswith(said)) == (2, True), errors
+    code, _, errors = run("plan", "--backfill", GOLD__FOLDER="", LLM__MODEL="bad", GOLD__GATE="true")
+    assert (code, errors.startswith("error: gold.folder is not set; ")) == (2, True)
+    assert run("plan", "--backfill", GOLD__FOLDER="", LLM__MODEL="bad", GOLD__GATE="false")[0] == 0
+    assert loopback.requests == []
+    assert snapshot_contents(settings_in(gold_home)) == before
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
-from tests.loopback import Answer, Loopback
+from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import RIVER, build, published, write_source
 
@@ -112,3 +112,35 @@ def test_lost_rows_are_listed_also_of_a_withheld_source_that_was_not_asked_for(
         ("notes", "broken.txt", "failed"),
         ("press", "empty.txt", "empty"),
     ]
+
+
+@pytest.mark.long
+def test_a_run_that_ends_after_the_publication_says_that_it_published(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path, loopback: Loopback
+) -> None:
+    loopback.chat = offline_answer
+    loopback.fault = lambda one: Reply.error(401) if "Who is asked?" in str(one.body) else None
+    (questions := tmp_path / "questions.yaml").write_text("- question: Who is asked?\n")
+    for name, value in (("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-6-luna"), ("EXTRACTION__GLEANING", "0")):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    build(load_settings(), graph=True)
+    monkeypatch.setenv("LIGHTRAG_QUESTIONS", str(questions))
+    code, output, errors = command(capfd, monkeypatch, "run")
+    assert (code, "Published" in output + errors) == (2, False), "it published nothing"
+    (notes / "river.md").write_text(f"{RIVER} It is deep.")
+    code, output, errors = command(capfd, monkeypatch, "run")
+    now = published(load_settings())
+    assert now is not None
+    said, _, error = errors.splitlines()[-3:]
+    assert (code, said, error[:7]) == (2, f"Published {now.snapshot_id}.", "error: ")
+    (notes / "river.md").write_text(f"{RIVER} It is wide.")
+    code, output, _ = command(capfd, monkeypatch, "run", "--json")
+    facts, built = json.loads(output), published(load_settings())
+    assert built is not None
+    assert (code, facts["built"], facts["snapshot_id"]) == (2, built.snapshot_id, built.snapshot_id)
+    assert built.snapshot_id != now.snapshot_id
+    held = command(capfd, monkeypatch, "rollback", now.snapshot_id)
+    assert held[0] == 0, held
+    (notes / "river.md").write_text(f"{RIVER} It is cold.")
+    _, _, errors = command(capfd, monkeypatch, "run")
+    assert [line.endswith(", which waits for release.") for line in errors.splitlines()[-3:]] == [True, False, False]

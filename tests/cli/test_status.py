@@ -18,7 +18,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.take_over import take_over
 from tests.cli.test_cli import command
 from tests.layouts import as_another_layout
-from tests.passes import WORKS, write_schemas
+from tests.loopback import Loopback
+from tests.passes import WORKS, answer, facts_of, is_of_pass, write_schemas
 from tests.support import FLOOD, RIVER, build, first_build
 
 _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override"]
@@ -268,6 +269,27 @@ def test_losses_of_what_is_published_are_told_where_no_source_can_be_listed(
     assert 'documents: 1 failed of 3 (notes): lightrag-dagster sql "select ' in output
     (lost,) = json.loads(command(capfd, monkeypatch, "status", "--json")[1])["losses"]
     assert (lost["of"], lost["total"], lost["sources"]) == ("documents", 3, ["notes"])
+
+
+@pytest.mark.long
+def test_losses_of_passes_are_told_within_a_scope_and_where_no_source_is_there(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path, loopback: Loopback
+) -> None:
+    loopback.chat = lambda body: answer(body, facts_of(body, forged=["never said"]) if is_of_pass(body) else None)
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__GLEANING", "0")
+    monkeypatch.setenv("LIGHTRAG_READINGS", str(write_schemas(tmp_path / "schemas", works=WORKS)))
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__MAX_REJECTED_SHARE", "1")
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"press": {"sources": ["notes"]}}')
+    build(load_settings())
+    said = "rows of answers of pass works: 1 rejected of 2 (notes)"
+    for words in (["status"], ["--scope", "press", "status"]):
+        assert said in command(capfd, monkeypatch, *words)[1], words
+    notes.rename(tmp_path / "away")
+    assert said in command(capfd, monkeypatch, "status")[1]
+    shutil.rmtree(notes.parent)
+    assert said in command(capfd, monkeypatch, "status")[1]
 
 
 def test_a_line_is_as_long_as_it_is_where_no_terminal_breaks_it(

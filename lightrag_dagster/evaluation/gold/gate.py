@@ -71,7 +71,7 @@ class Comparison(NamedTuple):
             raise WorseRecipeError(
                 f"the new recipe is worse: over {passages:,} gold passages its F1 is {-mean:.3f} lower, by the 95% "
                 f"interval {-high:.3f} to {-low:.3f}; nothing was changed, and its answers are stored; "
-                "`lightrag-dagster try` shows both, and `backfill --no-better-than-stored` makes the rows all the same"
+                "`lightrag-dagster try` shows both, and the same backfill with --no-better-than-stored makes the rows"
             )
 
 

@@ -89,6 +89,19 @@ def read_gold(folder: Path | None) -> Gold:
     return Gold(about, passages, unfinished - passages.keys(), [one for one in found if one.kind == "names"])
 
 
+def require_passages(gold: Gold, place: Path | None) -> None:
+    """Raise SettingsError, with the next step, if no passage of the gold that was read at a place is done."""
+    if gold.passages:
+        return
+    if place is None:
+        raise SettingsError("gold.folder is not set; `lightrag-dagster gold draft FILE` writes a file to name there")
+    if not gold.open:
+        raise SettingsError(f"there is no passage in {place}; `lightrag-dagster gold draft FILE` draws some")
+    raise SettingsError(
+        f"none of the {len(gold.open):,} passages in {place} is done; write `done` as the verdict of those you read"
+    )
+
+
 def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
     """Return the inputs of a table of scores: the snapshot, and a hash of the gold rows."""
     said = digest([one[:-1] for one in gold.rows], sorted(gold.passages))
