@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 import yaml
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.holding import holding
@@ -273,6 +279,13 @@ def choosing(chosen: Chosen) -> AbstractContextManager[None]:
     Threads that begin in the block, and worker processes, know nothing of it: hand settings to them.
     """
     return holding(_chosen, chosen)
+
+
+def wins_over_file(section: str, name: str) -> bool:
+    """Say whether a value in a section is that of a variable, or of `choosing`, so that the file's has no effect."""
+    above = _over(EnvSettingsSource(Settings)(), (_chosen.get() or Chosen()).settings)
+    inside = above.get(section)
+    return isinstance(inside, Mapping) and name in inside
 
 
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
