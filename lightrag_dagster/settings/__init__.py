@@ -13,13 +13,7 @@ from typing import NamedTuple
 
 import yaml
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.holding import holding
@@ -282,10 +276,10 @@ def choosing(chosen: Chosen) -> AbstractContextManager[None]:
 
 
 def wins_over_file(section: str, name: str) -> bool:
-    """Say whether a value in a section is that of a variable, or of `choosing`, so that the file's has no effect."""
-    above = _over(EnvSettingsSource(Settings)(), (_chosen.get() or Chosen()).settings)
-    inside = above.get(section)
-    return isinstance(inside, Mapping) and name in inside
+    """Say whether a value in a section may be that of a variable, or of `choosing`: then the file's has no effect."""
+    variables, chosen = {section.upper(), f"{section}__{name}".upper()}, (_chosen.get() or Chosen()).settings
+    given = {one.upper().removeprefix(PREFIX) for one in os.environ if one.upper().startswith(PREFIX)}
+    return bool(variables & given) or name in (chosen.get(section) or ())  # type: ignore[operator]  # it is a section
 
 
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from lightrag_dagster.cli.evaluate import _set_mode
-from lightrag_dagster.evaluation.summary import Advantage, Interval, Verdict
+from lightrag_dagster.evaluation.bootstrap import Interval
+from lightrag_dagster.evaluation.summary import Advantage, Verdict
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Chosen, Settings, choosing, load_settings
 from lightrag_dagster.storage.home import Home
