@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers import (
     ExtractedText,
     Limits,
@@ -145,7 +146,7 @@ def _row(
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     data, *stated = data.rsplit(FACTS_FOLLOW, 1)
-    lines = b"".join(stated).decode()
+    lines = FORBIDDEN.sub("", b"".join(stated).decode("utf-8", "replace"))  # any file may have these bytes
     try:
         extracted = _extract(data, listed.file_name, settings, figures=describing is not None)
         extracted, lines = (with_mask(extracted, mask), mask(lines)) if mask else (extracted, lines)

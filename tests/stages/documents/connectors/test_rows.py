@@ -35,7 +35,7 @@ from lightrag_dagster.stages.facts.columns import FACTS_FOLLOW, answer_of, pass_
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.support import FLOOD, OFFICE, RIVER
+from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 ROWS: list[dict[str, Any]] = [
     {"id": "1", "text": RIVER, "note": "first", "changed": "2026-01-02T03:04:05"},
@@ -233,6 +233,16 @@ def test_cells_forge_no_fact(tmp_path: Path, folder: Path, note: str, kind: str,
     assert "9 crowns" in content
     found = (json.loads(answer_of(content[start:]))["facts"] for start in range(len(content)))
     assert {one["subject"] for of_rest in found for one in of_rest} == ({"1"} if subject == "{id}" else set())
+
+
+def test_a_file_that_looks_like_a_row_is_read(tmp_path: Path) -> None:
+    settings = configured(tmp_path, {"uri": str(tmp_path / "files")}).changed(named_sources={})
+    write_source(settings, "notes", {"a.md": f"Some words.{FACTS_FOLLOW.decode()}Fact:\0 more"})
+    file = settings.sources / "notes" / "a.md"
+    file.write_bytes(file.read_bytes() + b"\xff")
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "notes"), tables, Recipes.of(settings))
+    assert tables.read("raw_documents", "notes")["content"].to_pylist() == ["Some words.\n\nFact: more\ufffd"]
 
 
 @pytest.mark.parametrize("cell", ["1<br>", "1&#10;", "1\x1d\n", "1&#x0b;", "1\u2028"])
