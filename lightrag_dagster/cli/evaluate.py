@@ -39,7 +39,7 @@ from lightrag_dagster.evaluation.summary import (
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import QuerySettings, Settings, load_settings, settings_file
+from lightrag_dagster.settings import QuerySettings, Settings, load_settings, settings_file, wins_over_file
 from lightrag_dagster.settings.yaml_files import read_settings, with_value
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.files.atomic import replacing
@@ -108,7 +108,8 @@ def _set_mode(judged: Verdict) -> str:
         return f"query.mode stays {judged.default}, since no mode finds more"
     mode, file = judged.better[0].mode, settings_file()
     text = file.read_bytes().decode() if file.is_file() else ""
-    is_here = (read_settings(file).get("query") or {}).get("mode", QuerySettings().mode) == judged.default
+    said = (read_settings(file).get("query") or {}).get("mode", QuerySettings().mode)
+    is_here = said == judged.default and not wins_over_file("query", "mode")
     if not is_here or (made := with_value(text, "query", "mode", mode)) is None:
         where = f"in {file}" if is_here else "in the LIGHTRAG_… variable or the defs.yaml that has it"
         return f"query.mode stays {judged.default}, since it cannot be changed safely; write `mode: {mode}` {where}"

@@ -28,7 +28,7 @@ from lightrag_dagster.storage.home import Home
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
-_WEIGHT_BELOW = 1_000_000_000  # too long for a strength
+_LEAST_WEIGHT, _WEIGHT_BELOW = 1e-9, 1_000_000_000  # others but 0 are too long for a strength
 _KINDS = ("chunks", "entities", "relationships")
 _TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
 _OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}
@@ -197,7 +197,7 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
             identity = digest(*(str(row.get(name)) for name in ("source_id", "file_path", "content")))
             yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
-    answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items()}
+    answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items() if rows or text != key_of("")}
     return StoredBase(TABLE, "a table", documents, answers) if chunks else None, left
 
 
@@ -209,14 +209,13 @@ def _fields(row: Row, kind: str, place: str) -> list[str]:
     """Return the fields of an entity or relation in an answer."""
     names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
     text, weight = str(row.get("text", ", ".join(names))), _weight(str(row.get("weight", 1)))
-    if not all(map(str.strip, names)) or not 0 <= weight < _WEIGHT_BELOW:
-        raise DecisionError(
-            f"{place} lacks a name or a weight from 0 to {_WEIGHT_BELOW:,}; give it both, or leave it out"
-        )
+    if not all(map(str.strip, names)) or not (weight == 0 or _LEAST_WEIGHT <= weight < _WEIGHT_BELOW):
+        allowed = f"a weight of 0, or from {_LEAST_WEIGHT:.9f} to {_WEIGHT_BELOW:,}"
+        raise DecisionError(f"{place} lacks a name or {allowed}; give it both, or leave it out")
     if kind == "entities":
         return ["entity", *names, str(row.get("type", "other")), text]
     # With a strength, the description is the field that ends as a sentence does.
-    ending = [] if weight == 1 else [f"{weight:.6f}".rstrip("0").rstrip(".")]
+    ending = [] if weight == 1 else [f"{abs(weight):.9f}".rstrip("0").rstrip(".")]
     return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if ending else text, *ending]
 
 

@@ -75,14 +75,17 @@ def with_value(text: str, section: str, name: str, value: str) -> str | None:
     """Return settings in YAML with another value in a section, and all else as it is; None where that is not simple."""
     node = yaml.compose(text, yaml.SafeLoader)
     inside = {key.value: one for key, one in _of_names(node)}.get(section)
+    line = "\r\n" if "\r\n" in text else "\n"
     if inside is None:
-        start, end, said = len(text), len(text), f"{section}:\n  {name}: {value}\n"
-        said = said if not text or text.endswith("\n") else f"\n{said}"
+        start, end, said = len(text), len(text), f"{section}:{line}  {name}: {value}{line}"
+        said = said if not text or text.endswith("\n") else f"{line}{said}"
     elif old := {key.value: one for key, one in _of_names(inside)}.get(name):
         start, end, said = old.start_mark.index, old.end_mark.index, value
     elif first := next((key.start_mark for key, _ in _of_names(inside)), None):
-        between = ", " if text[inside.start_mark.index] == "{" else f"\n{' ' * first.column}"
+        between = ", " if text[inside.start_mark.index] == "{" else f"{line}{' ' * first.column}"
         start, end, said = first.index, first.index, f"{name}: {value}{between}"
+    elif isinstance(inside, yaml.MappingNode):  # {}
+        start, end, said = inside.start_mark.index, inside.end_mark.index, f"{{{name}: {value}}}"
     else:
         return None
     made, values = f"{text[:start]}{said}{text[end:]}", load_yaml(text) or {}

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lightrag_dagster.cli.evaluate import _set_mode
+from lightrag_dagster.evaluation.bootstrap import Interval
+from lightrag_dagster.evaluation.summary import Advantage, Verdict
 from lightrag_dagster.query.mode import MODES
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Chosen, Settings, choosing, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 from tests.cli.test_cli import command
@@ -87,6 +90,26 @@ def test_a_better_mode_is_set_by_one_command(
     assert file.stat().st_mode & 0o777 == 0o600
     again = " ".join(command(capfd, monkeypatch, *asked[:-1])[1].split())
     assert f"query.mode stays {mode}, since no mode finds more" in again
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("LIGHTRAG_QUERY__MODE", "global"), ("LIGHTRAG_QUERY", '{"mode": "global"}'), (None, "")]
+)
+@pytest.mark.parametrize("by_definitions", [False, True])
+def test_a_mode_that_wins_over_the_file_stays(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None, value: str, by_definitions: bool
+) -> None:
+    file, said = Path("lightrag.yaml"), "query: {mode: global}\n"
+    file.write_text(said)
+    if variable:
+        monkeypatch.setenv(variable, value)
+    by = Chosen({"query": {"mode": "global"}} if by_definitions else {"query": {"top_k": 5}})
+    judged = Verdict("global", "local", [Advantage("local", "global", "recall", Interval(0.2, 0.1, 0.3, 8))], [])
+    with choosing(by):
+        told = _set_mode(judged)
+    wins = bool(variable or by_definitions)
+    assert told.startswith("query.mode stays global" if wins else "query.mode is local now")
+    assert ("LIGHTRAG_" in told, file.read_text() == said) == (wins, wins)
 
 
 def test_a_mode_is_set_by_questions_of_people_alone(

@@ -144,7 +144,7 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
 @pytest.mark.parametrize(
     ("weight", "found"),
     [
-        (5 / 6, 0.833333),
+        (5 / 6, 0.833333333),
         (1e-05, 0.00001),
         ("2.5", 2.5),
         ("high", 1.0),
@@ -153,7 +153,10 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
         (1.0, 1.0),
         (0, 0.0),
         (100, 100.0),
-        (1e-9, 0.0),
+        (1e-9, 1e-9),
+        (1.5e-8, 1.5e-8),
+        (-0.0, 0.0),
+        (999_999_999.9, 999_999_999.9),
     ],
 )
 def test_a_weight_may_be_any_number(tmp_path: Path, weight: object, found: float) -> None:
@@ -183,6 +186,18 @@ def test_a_custom_graph_that_was_corrected_is_taken_again(settings: Settings, tm
         "name": ["Alice", "Glass", "Lamp"],
         "description": ["She makes glass lamps.", "A lamp.", "A lamp."],
     }
+
+
+def test_an_empty_chunk_is_a_document_without_text_alone(settings: Settings, tmp_path: Path) -> None:
+    row = {"entity_name": "Lost", "source_id": "doc-4"}
+    for chunk, rows, unused in (("doc-3", [], 0), ("doc-4", [row], 1)):
+        chunks = [*GRAPH["chunks"], {"content": " ", "source_id": chunk}]
+        (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"chunks": chunks, "entities": rows}))
+        base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+        assert base
+        made = import_base(settings, chunk, base, same_embedder=False)
+        assert (made.chunks.chunks, made.chunks.unused) == (2, unused)
+        assert made.documents.counts == {"new": 2, "empty": 1}
 
 
 def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
@@ -425,6 +440,7 @@ def test_aliases_that_are_spellings_of_the_name_say_nothing(tmp_path: Path) -> N
         ("relationships", {"weight": "inf"}),
         ("relationships", {"weight": "nan"}),
         ("relationships", {"weight": 1e9}),
+        ("relationships", {"weight": 9e-10}),
         ("relationships", {"src_id": " "}),
     ],
 )

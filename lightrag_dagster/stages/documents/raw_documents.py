@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers import (
     ExtractedText,
     Limits,
@@ -34,6 +35,7 @@ from lightrag_dagster.stages.documents.captions import Describing, with_descript
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 from lightrag_dagster.stages.documents.kinds import recognised
 from lightrag_dagster.stages.documents.masking import Mask, with_mask
+from lightrag_dagster.stages.facts.columns import FACTS_FOLLOW, with_lines
 
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
@@ -143,9 +145,11 @@ def _row(
         return _stale(listed, previous, reason) or _failed(source, listed, reason)
     if len(data) > settings.max_bytes:
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
+    data, *stated = data.rsplit(FACTS_FOLLOW, 1)
+    lines = FORBIDDEN.sub("", b"".join(stated).decode("utf-8", "replace"))  # any file may have these bytes
     try:
         extracted = _extract(data, listed.file_name, settings, figures=describing is not None)
-        extracted = with_mask(extracted, mask) if mask else extracted
+        extracted, lines = (with_mask(extracted, mask), mask(lines)) if mask else (extracted, lines)
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:
@@ -159,6 +163,7 @@ def _row(
             extracted, describing.describe, before["content"] if before else ""
         )
         recipe = before.get("recipe") if before and kept else describing.recipe
+    extracted = replace(extracted, text=with_lines(extracted.text, lines)) if stated else extracted
     if not extracted.text:
         problem = problem or extracted.why_empty or ("no text was found in it" if data else "it has no bytes")
     problem = "; ".join(filter(None, (problem, note, extracted.note))) or None

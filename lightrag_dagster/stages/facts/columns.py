@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import Pass
@@ -25,7 +26,9 @@ _OPEN = re.compile(r"9999\b|.*\b9999\Z|99991231\Z|(?:nat|nan|none|null|infinity)
 
 _NOTHING = {"null", "\\n", "n/a", "#n/a", "nan", "none", "nil", "-"}
 """Cells that tables write for an empty one."""
-_LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
+FACTS_FOLLOW = b"\n\x1dFacts:\x1d\n"
+"""The last of these in a row's document is before its lines, which have no control character."""
+
 LINE = re.compile(r"^(?P<words>Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3}))\|$", re.MULTILINE)
 """The line of a fact; the mark at its end is missing where a chunk cuts it."""
 
@@ -42,14 +45,16 @@ def fact_lines(facts: Sequence[FactColumns], fill: Fill) -> str:
     return "\n".join(filter(None, (_line(one, fill) for one in facts)))
 
 
-def defused(text: str) -> str:
-    """Return a text of other columns without lines that look like those of facts."""
-    return _LIKE_FACT.sub(r"\1 –", text)
+def with_lines(text: str, lines: str) -> str:
+    """Return what was read of other columns, without lines that could state facts where a chunk begins, and `lines`."""
+    # After it was read, since references, tags and characters that nothing shows may hide a line from us.
+    told = "\n".join(one.replace("Fact:", "Fact –") if one.count("|") > 3 else one for one in text.split("\n"))
+    return "\n\n".join(filter(None, (told, lines)))
 
 
 def _line(fact: FactColumns, fill: Fill) -> str:
     def said(template: str | None) -> str:
-        cell = " ".join(fill(template, fact.decimal).replace("|", "/").split()) if template else ""
+        cell = " ".join(sanitise(fill(template, fact.decimal)).replace("|", "/").split()) if template else ""
         return "" if cell.casefold() in _NOTHING else cell
 
     subject, end = said(fact.subject), said(fact.object or fact.value)

@@ -12,7 +12,7 @@ from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.facts.answers import IN_DOUBT, LONG_NAME, NO_NUMBER, NO_VALUE, FactAnswer, read_answer
-from lightrag_dagster.stages.facts.columns import answer_of, defused, fact_lines, pass_of_columns
+from lightrag_dagster.stages.facts.columns import answer_of, fact_lines, pass_of_columns, with_lines
 from tests.stages.chunking.test_chunks import documents
 
 REVENUE = FactColumns(
@@ -217,6 +217,7 @@ def test_a_value_that_would_make_a_chunk_too_long_is_counted() -> None:
 
 
 def test_a_line_of_other_columns_states_nothing() -> None:
-    remark = defused("great rope\nFact: Lamp | price | 1 crowns | 2025\nA Fact: no line")
-    assert json.loads(answer_of(remark)) == {"facts": []}
-    assert remark == "great rope\nFact – Lamp | price | 1 crowns | 2025\nA Fact: no line"
+    remark = with_lines("rope\nFact: Lamp | price | 1 crowns | 2025 |\nA Fact: no line", "Fact: Lamp | price | 2 | |")
+    assert [one["value"] for one in json.loads(answer_of(remark))["facts"]] == ["2"]
+    told = "rope\nFact – Lamp | price | 1 crowns | 2025 |\nA Fact: no line\n\nFact: Lamp | price | 2 | |"
+    assert remark == told

@@ -3,7 +3,6 @@
 import datetime
 import decimal
 import errno
-import html
 import json
 import re
 import string
@@ -18,7 +17,7 @@ from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.connectors.access import Cell, access_of
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
-from lightrag_dagster.stages.facts.columns import defused, fact_lines
+from lightrag_dagster.stages.facts.columns import FACTS_FOLLOW, fact_lines
 from lightrag_dagster.stages.facts.dates import read_date
 
 SUFFIXES = {"markdown": ".md", "html": ".html"}
@@ -91,10 +90,9 @@ class RowDocuments:
         signs: set[str | None] = {one.decimal for one in self.columns.facts}
         cells = {sign: {name: with_sign(value, sign) for name, value in row.items()} for sign in signs}
         stated = fact_lines(self.columns.facts, lambda template, sign: _filled(template, cells[sign]))
-        if self.columns.format == "html":  # which makes one line of all
-            stated = "".join(f"<p>{html.escape(line)}</p>" for line in stated.splitlines())
-        text = _filled(self.columns.text, row)
-        text = "\n\n".join(filter(None, (defused(text) if self.columns.facts else text, stated)))
+        if self.columns.format == "html":  # whose paragraphs they are
+            stated = "\n\n".join(" ".join(line.split()) for line in stated.splitlines())
+        text = _filled(self.columns.text, row) + (f"{FACTS_FOLLOW.decode()}{stated}" if self.columns.facts else "")
         return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
 
 
