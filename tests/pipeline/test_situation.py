@@ -20,7 +20,11 @@ from tests.test_floors import product
 
 HERE = {"pipeline.situation": "the situation itself"}
 MAY_ASK = {
-    "newest_snapshot": HERE | {"storage.snapshots.snapshots": "publication, which it decides about"},
+    "newest_snapshot": HERE
+    | {
+        "storage.snapshots.snapshots": "publication, which it decides about",
+        "cli.run": "says what was built before an error, which a situation may end in too",
+    },
     "published_snapshot": HERE
     | {
         "storage.snapshots.snapshots": "its own forms, such as require_published",
