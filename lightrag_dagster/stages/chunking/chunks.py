@@ -17,7 +17,7 @@ from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
-from lightrag_dagster.stages.facts.columns import LINE
+from lightrag_dagster.stages.facts.columns import LINE, MOST_CHARACTERS
 
 THREADS = 2
 """Documents that are cut at a time. Encoding releases the GIL: two gain a third over one, more gain nothing."""
@@ -74,7 +74,8 @@ def chunk_documents(
 
 def _with_whole_facts(cuts: list[Cut], text: str, tokenizer: Tokenizer) -> list[Cut]:
     """Let each chunk that ends in a line of a fact, which is read only where it is whole, end with that line."""
-    lines = [found.span() for found in LINE.finditer(text)]
+    # Any text may have a line like that, of any length.
+    lines = [found.span() for found in LINE.finditer(text) if len(found[0]) <= MOST_CHARACTERS]
     for at, cut in enumerate(cuts if lines else ()):
         first, last = lines[max(0, bisect_right(lines, (cut.end, 0)) - 1)]
         if cut.start <= first < cut.end < last:

@@ -32,7 +32,7 @@ FACTS_FOLLOW = b"\n\x1dFacts:\x1d\n"
 LINE = re.compile(r"^(?P<words>Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3}))\|$", re.MULTILINE)
 """The line of a fact; the mark at its end is missing where a chunk cuts it."""
 
-_MOST_CHARACTERS = 2_000
+MOST_CHARACTERS = 2_000
 """The longest line, since a chunk may be longer than its size by one."""
 
 
@@ -67,7 +67,7 @@ def _line(fact: FactColumns, fill: Fill) -> str:
         end = _BITS.get(end, end)
     line = f"Fact: {subject} | {fact.relation} | {end} | {when} |" if subject and end else ""
     # One that is too long is rejected for its name or the end that it lacks.
-    return line if len(line) <= _MOST_CHARACTERS else f"Fact: {subject[:300]} | {fact.relation} |  |  |"
+    return line if len(line) <= MOST_CHARACTERS else f"Fact: {subject[:300]} | {fact.relation} |  |  |"
 
 
 def _plain(cell: str, sign: str | None) -> str:

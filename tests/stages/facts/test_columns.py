@@ -221,3 +221,9 @@ def test_a_line_of_other_columns_states_nothing() -> None:
     assert [one["value"] for one in json.loads(answer_of(remark))["facts"]] == ["2"]
     told = "rope\nFact – Lamp | price | 1 crowns | 2025 |\nA Fact: no line\n\nFact: Lamp | price | 2 | |"
     assert remark == told
+
+
+def test_a_line_of_any_text_does_not_make_a_chunk_as_long_as_itself() -> None:
+    text = f"Fact: {'X ' * 4_000}| price | 9 crowns | 2024 |"
+    chunks = chunk_documents(documents(text), ChunkingSettings(method="character", size=50, overlap=0))
+    assert max(map(len, chunks["content"].to_pylist())) < 2_100
