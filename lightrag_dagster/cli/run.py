@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import chain
 from uuid import uuid4
 
@@ -78,14 +79,16 @@ def telling_failure(
     warn meanwhile; they are printed as well then.
     """
     models, said, home = logging.getLogger("lightrag_dagster.models"), _Warned(), Home.of(settings)
-    before, _ = _snapshots(home)
+    before, began = _snapshots(home)[0], datetime.now(UTC).replace(microsecond=0)  # as snapshots tell their time
     models.addHandler(said)
     try:
         yield said.lines
     except BaseException as error:  # libraries report a signal in ways of their own
         spent = Outcome(passing=may_pass(error), warnings=said.lines)
         newest, spent.manifest = _snapshots(home)
-        if builds and newest != before and not isinstance(error, BuilderLockedError):  # else another process published
+        is_of_run = builds and not isinstance(error, BuilderLockedError)  # else another process published
+        # What was published elsewhere before is new where a copy of the home had not seen it.
+        if is_of_run and newest and newest != before and datetime.fromisoformat(newest.published_at) >= began:
             spent.published = newest
         spent.unreleased = newest.snapshot_id if newest and newest != spent.manifest else None
         with suppress(LightRAGError):  # which is the error, or hides it
