@@ -278,9 +278,10 @@ def choosing(chosen: Chosen) -> AbstractContextManager[None]:
 
 def wins_over_file(section: str, name: str) -> bool:
     """Say whether a value in a section may be that of a variable, or of `choosing`: then the file's has no effect."""
-    variables, chosen = {section.upper(), f"{section}__{name}".upper()}, (_chosen.get() or Chosen()).settings
+    variables = {section.upper(), f"{section}__{name}".upper()}
+    chosen = (_chosen.get() or Chosen()).settings.get(section)
     given = {one.upper().removeprefix(PREFIX) for one in os.environ if one.upper().startswith(PREFIX)}
-    return bool(variables & given) or name in (chosen.get(section) or ())  # type: ignore[operator]  # it is a section
+    return bool(variables & given) or (isinstance(chosen, Mapping) and name in chosen)
 
 
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
