@@ -92,9 +92,10 @@ class Judgement(NamedTuple):
 
 
 def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
-    """Answer the questions in the default mode and judge the answers; each question takes two calls.
+    """Answer the questions in the default mode and judge the answers.
 
-    A judgement that cannot be read is asked for once more. Return JUDGED, null for an unusable answer of a model.
+    Each question takes two calls, and one for keywords if the mode asks for them; a judgement that cannot be read is
+    asked for once more. Return JUDGED, null for an unusable answer of a model.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.

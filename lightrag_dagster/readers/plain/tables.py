@@ -49,7 +49,8 @@ def read(data: bytes) -> Content:
         rows = _rows(text)
     except csv.Error:
         return Content(text, note=note)
-    rows = [[*map(with_json, row)] for row in rows]
+    if "\\" in text:
+        rows = [[*map(with_json, row)] for row in rows]
     return Content("\n\n".join(filter(None, chain(*map(_read, _parts(rows))))), note=note)
 
 
