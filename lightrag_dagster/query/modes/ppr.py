@@ -9,6 +9,7 @@ is the only model that is called, unless `query.filter_relations` has a language
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
@@ -84,15 +85,17 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     return share(np.concatenate([(1 - walk.chunk_share) * share(named), walk.chunk_share * begun]))
 
 
-def pagerank(transitions: Steps, start: Mass, damping: float, longest: int = 50) -> Mass:
+def pagerank(transitions: Steps, start: Mass, damping: float, longest: int | None = None) -> Mass:
     """Return the share of visits of every node in the long run, which sums to 1; by power iteration.
 
     Args:
         transitions: the steps between nodes.
         start: probabilities of the first node; sums to 1.
         damping: probability of a further step.
-        longest: the length of the longest walk that counts; it ends sooner if another step changes little.
+        longest: the length of the longest walk that counts, or None for as many steps as can change much: each
+            changes at most `damping` times what the one before did. It ends sooner if another step changes little.
     """
+    longest = ceil(log(_TOLERANCE / 2, damping)) if longest is None else longest
     mass, begun = start.copy(), np.flatnonzero(start)
     for _ in range(longest):
         following = transitions.after(mass)
