@@ -213,7 +213,7 @@ def empty(home: Home) -> None:
             for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
                 SourceTables(home).remove_records(source)
                 home.accepted(source).unlink(missing_ok=True)
-            gc.remove_unused(home, {}, dry_run=False)
+            gc.remove_unused(home, {}, dry_run=False, lock=lock)
             home.files.empty_other_caches()
         else:
             atomic.remove(home.root)  # with its lock, which another process that waits for it sees

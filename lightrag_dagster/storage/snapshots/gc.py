@@ -17,6 +17,7 @@ from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
+from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import Manifest, Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations, lance_files, snapshots
@@ -77,42 +78,45 @@ class Garbage:
         return self.bytes_before - self.bytes_removed
 
 
-def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
+def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool, lock: Lock | None = None) -> Garbage:
     """Remove everything that no kept snapshot uses. Call it while holding the builder lock.
 
     Kept are the published snapshot, the newest `retention.snapshots`, those that were published within
     `retention.grace_days`, those that are held, pinned or being read, and the generation that is being built. The
     response and vector stores are left alone.
 
-    Raises:
-        StoreError: a record is damaged, or the disk refuses.
+    Raises as `remove_unused`.
     """
-    return remove_unused(home, kept_snapshots(home, retention), dry_run=dry_run)
+    return remove_unused(home, kept_snapshots(home, retention), dry_run=dry_run, lock=lock)
 
 
-def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool) -> Garbage:
+def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool, lock: Lock | None = None) -> Garbage:
     """Remove everything that some kept snapshots do not use. Call it while holding the builder lock.
 
     Args:
         home: the home to clean.
         kept: snapshot → why it is kept.
         dry_run: only say what would be removed.
+        lock: that lock.
 
     Raises:
+        BuilderLockedError: it was lost, so that another process may build on what would be removed.
         StoreError: a record is damaged, or the disk refuses.
     """
     garbage = find_garbage(home, kept)
     if not dry_run:
+        require_held(lock)  # for the listing may take long
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
         for one in garbage.graphs:
             generations.remove_graph(one)
         forget_exports(home, garbage.exports)
-        home.files.push()
+        home.files.push(lock)
         exports = (home.exports / name for name in garbage.exports)
         for folder in (home.scratch, *map(home.generation, garbage.generations), *exports):
             home.files.remove_folder(folder)
+        require_held(lock)
         drop_tables(home, garbage.vector_tables)
         for table in garbage.vectors:
             remove_versions(home, table)

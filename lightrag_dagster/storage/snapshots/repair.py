@@ -125,7 +125,7 @@ def _is_whole(pointer: Path) -> bool:
 
 
 def _remove_vectors(home: Home, folder: str) -> None:
-    """Remove a vector table, and the records of generations that have it, which are to be built whole if they return."""
+    """Remove a vector table, and the records of generations that have it, which then are built whole if they return."""
     home.files.remove_folder(home.lance / folder)
     for record in home.generations.glob(f"gen-*/{VECTORS}"):
         if folder.removesuffix(".lance").encode() in record.read_bytes():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.settings import RetentionSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -163,3 +163,14 @@ def test_a_record_that_was_deleted_as_advised_stops_no_collection(generation: Ge
     assert earlier.snapshot_id in garbage.kept
     assert set(home.root.glob("tables/*/river/*.parquet")) == before
     assert open_vectors(home, earlier.vectors.tables["entity_vectors"]).rows(["id"]).num_rows
+
+
+def test_who_lost_the_lock_collects_no_folder(generation: Generation) -> None:
+    class Lost:
+        def still_held(self) -> bool:
+            return False
+
+    home, (earlier, _) = generation.home, snapshots.list_snapshots(generation.home)
+    with pytest.raises(BuilderLockedError, match="lost"):
+        collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False, lock=Lost())
+    assert find_damage(home, earlier.snapshot_id) == []
