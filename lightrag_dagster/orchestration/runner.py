@@ -171,11 +171,11 @@ def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
 def _repair(settings: Settings, *, verify: bool) -> list[str]:
     """Remove damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
     home = Home.of(settings)
-    if not (found := {one.path for one in find_published_damage(home, verify=verify)}):
+    if not find_published_damage(home, verify=verify):
         return []
     there = {*find_sources(settings), CURATION}
     with building(home) as lock:
-        return [str(one) for one in repair_published(home, there, verify=verify, among=found, lock=lock)]
+        return [str(one) for one in repair_published(home, there, verify=verify, lock=lock)]
 
 
 def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:

@@ -29,30 +29,22 @@ def check_databases(home: Home) -> None:
             Database(address, []).close()
 
 
-def find_published_damage(home: Home, *, verify: bool = False, among: Set[Path] | None = None) -> list[Damage]:
-    """Return the damaged files of the published snapshot, as `find_damage` finds them."""
+def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Return the damaged files of the published snapshot; without `verify` only existence and size are checked."""
     refresh(home)
     if pointers := [path for path in (home.published, home.newest) if not _is_whole(path)]:
         return [Damage(path, "is damaged") for path in pointers]
     published = read_record(home.published, Pointer)
-    return find_damage(home, published.id, verify=verify, among=among) if published else []
+    return find_damage(home, published.id, verify=verify) if published else []
 
 
-def repair_published(
-    home: Home,
-    there: Set[str],
-    *,
-    verify: bool = False,
-    among: Set[Path] | None = None,
-    lock: Lock | None = None,
-) -> list[Damage]:
+def repair_published(home: Home, there: Set[str], *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
     """Remove what is damaged of the published snapshot, so that the next run builds it again; return what is built.
 
-    That is none if a table is lost that no run makes, as of a source that is not among those that are `there`. Files
-    are looked at again, `among` those that a look without the lock found: another process may have mended them.
+    That is none if a table is lost that no run makes, as of a source that is not among those that are `there`.
     Raises as `remove_damaged`, and is to be called as that is.
     """
-    damage = find_published_damage(home, verify=verify, among=among)
+    damage = find_published_damage(home, verify=verify)
     pointers = [one for one in damage if one.path in (home.published, home.newest)]
     for one in pointers:
         _log.warning("%s; it is written again", one)
@@ -82,7 +74,7 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
 
     Args:
         home: the home of the snapshot.
-        snapshot_id: the published snapshot.
+        snapshot_id: the published or newest snapshot.
         damage: what `find_damage` returned for it, at least one.
         lock: the builder's lock, which the caller holds.
 

@@ -7,7 +7,6 @@ so have the views, which name the place of the home.
 
 import errno
 import logging
-from collections.abc import Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -99,11 +98,10 @@ def published_bytes(home: Home, snapshot_id: str) -> int:
     return sum(one.size for one in found + ([graph.file] if graph else []))
 
 
-def find_damage(home: Home, snapshot_id: str, *, verify: bool = False, among: Set[Path] | None = None) -> list[Damage]:
+def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
-    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed. If given,
-    files `among` some are looked at alone, and records.
+    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed.
     """
     folder = home.generation(snapshot_id)
     try:
@@ -129,8 +127,7 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False, among: Se
     return [
         Damage(path, reason)
         for path, written in checks.items()
-        if (among is None or path in among)
-        and (reason := _difference(home, path, written, listed.get(path), verify=verify))
+        if (reason := _difference(home, path, written, listed.get(path), verify=verify))
     ]
 
 

@@ -66,14 +66,6 @@ def test_a_folder_in_place_of_a_file_is_removed(generation: Generation, name: st
     assert snapshots.require_published(home).snapshot_id == generation.id
 
 
-def test_under_the_lock_files_that_were_found_damaged_are_looked_at_alone(generation: Generation) -> None:
-    home, lost = generation.home, [generation.path(f"{table}.parquet") for table in ("entities", "relations")]
-    for path in lost:
-        path.unlink()
-    assert repair_published(home, set(), among={generation.path("manifest.json")}) == []
-    assert [one.path for one in repair_published(home, set(), among={lost[0]})] == [lost[0]]
-
-
 def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:
     home = generation.home
     first = snapshots.list_snapshots(home)[0].snapshot_id
