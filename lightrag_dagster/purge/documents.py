@@ -21,7 +21,7 @@ from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.purging import Unfinished
 from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -184,7 +184,7 @@ def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
 def stored_documents(home: Home, source: str) -> pa.Table:
     """Return `version`, `path` and `content_hash` of the documents in every stored version of a source.
 
-    A damaged one is left out, which a purge removes, unless a run or a reader opens it: of that raises StoreError.
+    One that is damaged is left out, since a purge removes it; raises StoreError for the current or accepted one.
     """
     stored = home.files.list_folder(home.source_table("raw_documents", source))
     found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
@@ -192,20 +192,13 @@ def stored_documents(home: Home, source: str) -> pa.Table:
         try:
             rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
         except StoreError as error:
-            if version in _needed(home, source):
+            current, record = tables.current("raw_documents", source), accepted(home, source)
+            if version in (current and current.version, record and record.version("raw_documents")):
                 raise
             _log.warning("left out, since no run reads this version of the documents of %s: %s", source, error)
             continue
         found.append(rows.add_column(0, "version", pa.repeat(version, rows.num_rows)).cast(_DOCUMENTS))
     return pa.concat_tables(found)
-
-
-def _needed(home: Home, source: str) -> set[str]:
-    """Return the versions of tables of a source that a run or the published snapshot reads; raises StoreError."""
-    found = [SourceTables(home, candidate=backfill).current("raw_documents", source) for backfill in (False, True)]
-    published, record = published_snapshot(home), accepted(home, source)
-    used = published.inputs.sources.get(source, {}) if published else {}
-    return {one.version for one in found if one} | {*used.values(), *(record.tables.values() if record else ())}
 
 
 def _named(source: pa.Scalar | pa.ChunkedArray, documents: pa.Table, column: str) -> pa.Table:

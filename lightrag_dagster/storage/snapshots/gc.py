@@ -116,7 +116,6 @@ def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool, lock: Lock
         exports = (home.exports / name for name in garbage.exports)
         for folder in (home.scratch, *map(home.generation, garbage.generations), *exports):
             home.files.remove_folder(folder)
-        require_held(lock)
         drop_tables(home, garbage.vector_tables)
         for table in garbage.vectors:
             remove_versions(home, table)

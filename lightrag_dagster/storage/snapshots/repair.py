@@ -74,7 +74,7 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
 
     Args:
         home: the home of the snapshot.
-        snapshot_id: the published or newest snapshot.
+        snapshot_id: the published snapshot.
         damage: what `find_damage` returned for it, at least one.
         lock: the builder's lock, which the caller holds.
 

@@ -289,9 +289,7 @@ def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
     """
     wanted = snapshot_named(home, name)
     if damage := [one for one in find_damage(home, wanted.snapshot_id) if not is_of_graph(one)]:
-        raise StoreError(
-            f"{damage[0]}, so {wanted.snapshot_id} cannot be opened; put it back from a backup, or choose another"
-        )
+        raise StoreError(f"{damage[0]}, so {wanted.snapshot_id} cannot be opened; put it back, or choose another")
     require_held(lock)
     write_record(home.held, Hold(id=wanted.snapshot_id))
     set_published(home, wanted.snapshot_id, lock)

@@ -82,12 +82,11 @@ def record_files(home: Home, manifest: Manifest, before: str | None, written: Pa
 
 def portable_files(content: bytes) -> bytes:
     """Return `files.json` as a home in a bucket has it: without records; one that is damaged as it is."""
-    try:
+    with suppress(ValidationError):
         found = PublishedFiles.model_validate_json(content).files
-    except ValidationError:
-        return content
-    kept = {name: one for name, one in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
-    return PublishedFiles(files=kept).model_dump_json().encode()
+        kept = {name: one for name, one in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
+        content = PublishedFiles(files=kept).model_dump_json().encode()
+    return content
 
 
 def published_bytes(home: Home, snapshot_id: str) -> int:
