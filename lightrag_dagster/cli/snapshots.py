@@ -84,8 +84,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
     Runs are removed from the Dagster instance in the home alone.
     """
     settings = load_settings()
-    with _locked() as (home, _):
-        garbage = collect_by_hand(home, settings.retention, dry_run=dry_run)
+    with _locked() as (home, lock):
+        garbage = collect_by_hand(home, settings.retention, lock, dry_run=dry_run)
         of_scopes = tidy_scopes(settings, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.kept.items()):
         console.print(f"kept: {snapshot} ({reason})")

@@ -6,11 +6,12 @@ that was killed is never taken for a whole one, and the same command makes it ag
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError
@@ -30,7 +31,7 @@ from lightrag_dagster.storage.home_format import FORMAT, Format, is_todays, requ
 from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.records import Pointer
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import read_manifest
 from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portable_files, record_files
 
 
@@ -185,17 +186,20 @@ def _key(table: sa.Table) -> str:
 
 def _complete_snapshots(home: Home) -> None:
     """Make the parts that only a home on disk has: the views of each snapshot, and its records in its `files.json`."""
-    refresh_views(home)
-    for manifest in list_snapshots(home):
-        if not find_damage(home, manifest.snapshot_id):
-            record_files(home, manifest, manifest.snapshot_id)
+    with suppress(StoreError):  # of a damaged record, which the next run names
+        refresh_views(home)
+    for name in [one.name for one in home.generations.glob("gen-*")]:
+        if not find_damage(home, name):
+            record_files(home, read_manifest(home, name), name)
 
 
 def _copied(sizes: Mapping[str, int], rows: Sequence[Mapping[str, int]], records: Mapping[str, bytes]) -> Copied:
-    published = records.get("PUBLISHED")
+    published = None
+    with suppress(ValidationError):  # the copy is as damaged as the record
+        published = Pointer.model_validate_json(records["PUBLISHED"]).id if "PUBLISHED" in records else None
     return Copied(
         files=len(sizes),
         size=sum(sizes.values()),
         rows={table: number for one in rows for table, number in one.items()},
-        snapshot_id=Pointer.model_validate_json(published).id if published else None,
+        snapshot_id=published,
     )

@@ -11,7 +11,7 @@ from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import STEP_SECONDS
+from lightrag_dagster.storage.locks.base import STEP_SECONDS, Lock
 from lightrag_dagster.storage.records import Record, read_record, write_record
 from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.generations import remove_graph
@@ -52,7 +52,7 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
     if not retention.automatic:
         return None
     try:
-        with building(home, STEP_SECONDS):
+        with building(home, STEP_SECONDS) as lock:
             last = last_collection(home)  # a damaged record is said
             if not gc.garbage_generations(home, gc.kept_snapshots(home, retention)):
                 for one in gc.replaced_graphs(home):
@@ -60,7 +60,7 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
                 if last and last.failed:
                     home.collected.unlink()
                 return None
-            found = _result(gc.collect_garbage(home, retention, dry_run=False))
+            found = _result(gc.collect_garbage(home, retention, dry_run=False, lock=lock))
             _write(home, found)
             return found
     except (LightRAGError, OSError) as error:
@@ -71,12 +71,9 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
         return found
 
 
-def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) -> gc.Garbage:
-    """Remove what no kept snapshot needs, and record it; raises as `collect_garbage`.
-
-    Call it while holding the builder's lock.
-    """
-    garbage = gc.collect_garbage(home, retention, dry_run=dry_run)
+def collect_by_hand(home: Home, retention: RetentionSettings, lock: Lock, *, dry_run: bool) -> gc.Garbage:
+    """Remove what no kept snapshot needs, and record it, under the builder's lock; raises as `collect_garbage`."""
+    garbage = gc.collect_garbage(home, retention, dry_run=dry_run, lock=lock)
     if not dry_run:
         _write(home, _result(garbage))
     return garbage

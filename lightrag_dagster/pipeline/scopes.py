@@ -103,10 +103,10 @@ def _tidied(settings: Settings, name: str, *, dry_run: bool) -> str:
     home, below = Home.of(settings), Home.of(settings.within(name))
     below.files.refresh()
     if name in settings.scopes:
-        if not gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
+        if not is_todays(read(below)) or not gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
             return ""
-        with building(below, 0):
-            gc.collect_garbage(below, _ALONE, dry_run=dry_run)
+        with building(below, 0) as lock:
+            gc.collect_garbage(below, _ALONE, dry_run=dry_run, lock=lock)
         return f"what scope {name} had replaced"
     if not dry_run:
         with building(home, 0):
@@ -213,7 +213,7 @@ def empty(home: Home) -> None:
             for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
                 SourceTables(home).remove_records(source)
                 home.accepted(source).unlink(missing_ok=True)
-            gc.remove_unused(home, {}, dry_run=False)
+            gc.remove_unused(home, {}, dry_run=False, lock=lock)
             home.files.empty_other_caches()
         else:
             atomic.remove(home.root)  # with its lock, which another process that waits for it sees

@@ -1,5 +1,6 @@
 """The documents that a purge is about: found by their names, noted until it has ended, and where copies are."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,7 +22,10 @@ from lightrag_dagster.storage.purging import Unfinished
 from lightrag_dagster.storage.records import read_record, write_record
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+_log = logging.getLogger(__name__)
 
 _NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
 
@@ -93,13 +97,14 @@ def noted(home: Home, gone: Gone) -> Iterator[None]:
     Raises:
         StoreError: the disk refuses, or the record is damaged.
     """
-    before = _unfinished(home)
+    before, of_edits = _unfinished(home), home.purging.exists() and bool(gone)
     both = {source: _united(paths, before.get(source, paths)) for source, paths in gone.items()}
     write_record(home.purging, Unfinished(gone=before | both))
     home.files.push()
     yield
     left = {source: paths - gone.get(source, set()) for source, paths in before.items() if gone.get(source) != set()}
-    if left := {source: paths for source, paths in left.items() if paths or not before[source]}:
+    left = {source: paths for source, paths in left.items() if paths or not before[source]}
+    if left or (of_edits and not before):
         write_record(home.purging, Unfinished(gone=left))
     else:
         home.purging.unlink(missing_ok=True)
@@ -177,11 +182,21 @@ def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
 
 
 def stored_documents(home: Home, source: str) -> pa.Table:
-    """Return `version`, `path` and `content_hash` of the documents in every stored version of a source."""
+    """Return `version`, `path` and `content_hash` of the documents in every stored version of a source.
+
+    One that is damaged is left out, since a purge removes it; raises StoreError for the current or accepted one.
+    """
     stored = home.files.list_folder(home.source_table("raw_documents", source))
     found, tables = [_DOCUMENTS.empty_table()], SourceTables(home)
     for version in {one.stem for one in stored if one.suffix in (".parquet", ".shards")}:
-        rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
+        try:
+            rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
+        except StoreError as error:
+            current, record = tables.current("raw_documents", source), accepted(home, source)
+            if version in (current and current.version, record and record.version("raw_documents")):
+                raise
+            _log.warning("left out, since no run reads this version of the documents of %s: %s", source, error)
+            continue
         found.append(rows.add_column(0, "version", pa.repeat(version, rows.num_rows)).cast(_DOCUMENTS))
     return pa.concat_tables(found)
 

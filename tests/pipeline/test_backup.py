@@ -265,6 +265,22 @@ def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_
     assert build(empty).published is None
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "files.json", "PUBLISHED"])
+def test_a_damaged_record_is_copied_as_it_is(original: Settings, empty: Settings, tmp_path: Path, name: str) -> None:
+    home, again, other = Home(tmp_path / "home"), Home.of(empty), str(tmp_path / "backup")
+    shutil.copytree(original.home, home.root, symlinks=True)
+    (later,) = {one.snapshot_id for one in list_snapshots(home)} - {published(original).snapshot_id}
+    record = home.published if name == "PUBLISHED" else home.generation(later) / name
+    record.write_text("{")
+
+    held = published(original).snapshot_id if record != home.published else None
+    assert back_up(home, other, 0).snapshot_id == held
+    assert restore(other, again, 0).snapshot_id == held
+    assert (again.root / record.relative_to(home.root)).read_text() == "{"
+    if held:
+        assert find_damage(again, held, verify=True) == []
+
+
 @pytest.mark.long
 def test_nothing_is_built_meanwhile_but_a_source_may_be_ingested(original: Settings, tmp_path: Path) -> None:
     home = Home.of(original)

@@ -18,7 +18,7 @@ from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots import generations, lance_files, snapshots
+from lightrag_dagster.storage.snapshots import lance_files, snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.storage.years import Years
 
@@ -79,7 +79,7 @@ def test_nothing_is_listed_while_every_snapshot_is_kept(years: Years, monkeypatc
 def test_a_failure_is_said_and_what_was_published_stays(years: Years, capfd: pytest.CaptureFixture[str]) -> None:
     home = Home(years(3)[0].home)
     *_, last = ids(home)
-    damaged = home.generation(last) / generations.VECTORS
+    damaged = home.newest
     content = damaged.read_text()
     damaged.write_text("{")
 
@@ -88,7 +88,7 @@ def test_a_failure_is_said_and_what_was_published_stays(years: Years, capfd: pyt
     assert found is not None
     assert found == last_collection(home)
     assert "gc failed: " in str(found)
-    assert "vectors.json is damaged" in str(found)
+    assert "NEWEST is damaged" in str(found)
     print_outcome(console(), Outcome(published=snapshots.read_manifest(home, last), tidied=[str(found)]))
     assert "gc failed: " in capfd.readouterr()[0]
     assert len(ids(home)) == 3
@@ -103,10 +103,10 @@ def test_gc_by_hand_is_recorded(years: Years, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(lance_files, "MAX_DELETED_SHARE", 1)
     home = Home(years(2)[0].home)
     before = disk_of(home, LAST)
-    with building(home, 0):
-        assert len(collect_by_hand(home, LAST, dry_run=True).generations) == 1
+    with building(home, 0) as lock:
+        assert len(collect_by_hand(home, LAST, lock, dry_run=True).generations) == 1
         assert last_collection(home) is None
-        done = collect_by_hand(home, LAST, dry_run=False)
+        done = collect_by_hand(home, LAST, lock, dry_run=False)
     assert len(done.generations) == 1
     recorded = last_collection(home)
     assert recorded is not None

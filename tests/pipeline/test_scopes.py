@@ -337,6 +337,15 @@ def test_scopes_are_the_same_in_postgres(tmp_path: Path, settings: Settings, pos
     assert not home_of(elsewhere, "board").root.exists()
 
 
+def test_of_a_scope_of_another_layout_nothing_is_said(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped)
+    as_another_layout(home_of(scoped, "board"))
+    assert tidy_scopes(scoped) == []
+    assert remove_damaged(scoped, verify=True) == []
+
+
 @pytest.mark.long
 def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)

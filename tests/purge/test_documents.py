@@ -16,7 +16,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone
-from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
+from lightrag_dagster.purge.documents import copies, find_gone, holders, noted, stored_documents
 from lightrag_dagster.purge.purge import _forget_records
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -198,6 +198,35 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
         pass
     assert not home.purging.exists()
     assert unfinished_purge(home) == []
+
+
+def test_a_purge_of_edits_stays_unfinished_after_one_of_documents(settings: Settings) -> None:
+    home = Home(settings.home)
+    with pytest.raises(KeyboardInterrupt), noted(home, {}):
+        raise KeyboardInterrupt
+    with noted(home, {"notes": {"a.md"}}):
+        pass
+    assert [line.endswith("`lightrag-dagster purge --yes` finishes it") for line in unfinished_purge(home)] == [True]
+    with noted(home, {}):
+        pass
+    assert unfinished_purge(home) == []
+
+
+def test_an_old_version_that_is_damaged_is_left_out_and_todays_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, folder = Home(tmp_path), Home(tmp_path).source_table("raw_documents", "notes")
+    write_documents(home, "notes", {"gone.md": "old"})
+    (old,) = folder.glob("*.parquet")
+    write_documents(home, "notes", {"kept.md": "new"})
+    (new,) = set(folder.glob("*.parquet")) - {old}
+    old.write_bytes(b"damaged")
+    assert stored_documents(home, "notes")["path"].to_pylist() == ["kept.md"]
+    said = "left out, since no run reads this version of the documents of notes"
+    assert [one.partition("; ")[0] for one in caplog.messages] == [f"{said}: {old} is damaged"]
+    new.write_bytes(b"damaged")
+    with pytest.raises(StoreError, match=re.escape(f"{new} is damaged")):
+        stored_documents(home, "notes")
 
 
 def test_the_id_of_a_row_may_be_like_a_path_that_leads_elsewhere(settings: Settings) -> None:

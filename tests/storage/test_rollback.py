@@ -43,6 +43,15 @@ def test_who_lost_the_lock_rolls_nothing_back(years: Years) -> None:
     assert (published(settings).snapshot_id, snapshots.held_snapshot(Home(settings.home))) == (second, None)
 
 
+def test_a_snapshot_that_cannot_be_opened_is_not_gone_back_to(years: Years) -> None:
+    settings, (first, second) = years(2)
+    home = Home(settings.home)
+    (home.generation(first) / "entities.parquet").unlink()
+    with pytest.raises(StoreError, match=rf"entities\.parquet is missing, so {first} cannot be opened; "):
+        snapshots.rollback(home, first)
+    assert (published(settings).snapshot_id, snapshots.held_snapshot(home)) == (second, None)
+
+
 @pytest.mark.parametrize("name", ["gen-1", " ", "published", "a\nb", "a\x1bb", "a\u202eb"])
 def test_a_name_is_not_an_id(settings: Settings, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be a name"):

@@ -58,8 +58,13 @@ def remove(path: Path) -> None:
 
 
 def files_below(top: Path) -> dict[Path, Stored]:
-    """Return the files below a folder, or one file; without those that others remove meanwhile."""
-    found, places = {}, [(str(top.parent), list[str](), [top.name])] if top.is_file() else os.walk(top)
+    """Return the files below a folder, or one file; without those that others remove meanwhile. Raises StoreError."""
+
+    def unlisted(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise unread(error.filename, error, "") from error
+
+    found, places = {}, [(str(top.parent), list[str](), [top.name])] if top.is_file() else os.walk(top, True, unlisted)
     for path in (Path(place, name) for place, _, names in places for name in names):
         with suppress(FileNotFoundError):
             if path.is_file():

@@ -17,7 +17,8 @@ from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
-from lightrag_dagster.storage.manifests import Vectors
+from lightrag_dagster.storage.locks.base import Lock, require_held
+from lightrag_dagster.storage.manifests import Manifest, Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations, lance_files, snapshots
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
@@ -77,39 +78,41 @@ class Garbage:
         return self.bytes_before - self.bytes_removed
 
 
-def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
+def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool, lock: Lock | None = None) -> Garbage:
     """Remove everything that no kept snapshot uses. Call it while holding the builder lock.
 
     Kept are the published snapshot, the newest `retention.snapshots`, those that were published within
     `retention.grace_days`, those that are held, pinned or being read, and the generation that is being built. The
     response and vector stores are left alone.
 
-    Raises:
-        StoreError: a record is damaged, or the disk refuses.
+    Raises as `remove_unused`.
     """
-    return remove_unused(home, kept_snapshots(home, retention), dry_run=dry_run)
+    return remove_unused(home, kept_snapshots(home, retention), dry_run=dry_run, lock=lock)
 
 
-def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool) -> Garbage:
+def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool, lock: Lock | None = None) -> Garbage:
     """Remove everything that some kept snapshots do not use. Call it while holding the builder lock.
 
     Args:
         home: the home to clean.
         kept: snapshot → why it is kept.
         dry_run: only say what would be removed.
+        lock: that lock.
 
     Raises:
+        BuilderLockedError: it was lost, so that another process may build on what would be removed.
         StoreError: a record is damaged, or the disk refuses.
     """
     garbage = find_garbage(home, kept)
     if not dry_run:
+        require_held(lock)  # for the listing may take long
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
         for one in garbage.graphs:
             generations.remove_graph(one)
         forget_exports(home, garbage.exports)
-        home.files.push()
+        home.files.push(lock)
         exports = (home.exports / name for name in garbage.exports)
         for folder in (home.scratch, *map(home.generation, garbage.generations), *exports):
             home.files.remove_folder(folder)
@@ -174,7 +177,8 @@ def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
     oldest = datetime.now(UTC) - timedelta(days=retention.grace_days)
     reasons = {one.snapshot_id: "published lately" for one in found if snapshots.last_published(home, one) > oldest}
     reasons |= {one.snapshot_id: "one of the newest" for one in found[-retention.snapshots :]}
-    reasons |= {snapshot: f"pinned as {name}" for name, snapshot in snapshots.pinned_snapshots(home).items()}
+    pinned = {snapshot: f"pinned as {name}" for name, snapshot in snapshots.pinned_snapshots(home).items()}
+    reasons |= {one: why for one, why in pinned.items() if home.generation(one).exists()}  # a repair may remove it
     if newest := read_record(home.newest, Pointer):
         reasons.setdefault(newest.id, "being built")
     if held := snapshots.held_snapshot(home):
@@ -184,11 +188,17 @@ def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
     return {one: BEING_READ for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
 
 
+def _manifest(home: Home, name: str) -> Manifest | None:
+    """Return what a generation was published with: of its other records people are told to delete those damaged."""
+    return read_record(home.generation(name) / generations.MANIFEST, Manifest)
+
+
 def _used_versions(home: Home, kept: Iterable[str]) -> set[Path]:
     """Return the files of the table versions that snapshots read."""
     tables, versions = SourceTables(home), set[tuple[str, str, str]]()
     for name in kept:
-        for source, used in Generation(home, name).inputs().sources.items():
+        manifest = _manifest(home, name)
+        for source, used in (manifest.inputs if manifest else Generation(home, name).inputs()).sources.items():
             versions |= {(table, source, version) for table, version in used.items()}
     return {path for table, source, version in versions for path in tables.all_paths(table, source, version)}
 
@@ -247,7 +257,8 @@ def _tags(home: Home, kept: dict[str, str], stored: Collection[Path]) -> dict[st
     """
     tags, published = dict[str, set[str]](), read_record(home.published, Pointer)
     for name in kept:
-        record = read_record(home.generation(name) / generations.VECTORS, Vectors)
+        manifest = _manifest(home, name)
+        record = manifest.vectors if manifest else read_record(home.generation(name) / generations.VECTORS, Vectors)
         for entry in record.tables.values() if record else ():
             if lance_files.tag_file(home, entry) in stored or (published and published.id == name):
                 tags.setdefault(entry.table, set()).add(entry.tag)

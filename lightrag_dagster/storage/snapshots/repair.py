@@ -13,7 +13,7 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.records import Pointer, read_record
-from lightrag_dagster.storage.snapshots.generations import Generation, remove_graph
+from lightrag_dagster.storage.snapshots.generations import VECTORS, Generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
 from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph, require_right
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -74,7 +74,7 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
 
     Args:
         home: the home of the snapshot.
-        snapshot_id: the published or newest snapshot.
+        snapshot_id: the published snapshot.
         damage: what `find_damage` returned for it, at least one.
         lock: the builder's lock, which the caller holds.
 
@@ -94,7 +94,7 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
         return
     for one in damage:
         if one.path.is_relative_to(home.lance):
-            home.files.remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
+            _remove_vectors(home, one.path.relative_to(home.lance).parts[0])
         elif one.path.is_relative_to(home.root / "tables"):
             _remove_version(home, one.path)
     home.files.remove_folder(home.generation(snapshot_id))
@@ -122,6 +122,14 @@ def _is_whole(pointer: Path) -> bool:
         require_right(error)
         return False
     return True
+
+
+def _remove_vectors(home: Home, folder: str) -> None:
+    """Remove a vector table, and the records of generations that have it, which then are built whole if they return."""
+    home.files.remove_folder(home.lance / folder)
+    for record in home.generations.glob(f"gen-*/{VECTORS}"):
+        if folder.removesuffix(".lance").encode() in record.read_bytes():
+            record.unlink()
 
 
 def _remove_version(home: Home, path: Path) -> None:

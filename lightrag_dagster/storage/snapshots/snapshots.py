@@ -19,7 +19,7 @@ from lightrag_dagster.storage.manifests import BuiltGraph, Gates, Hold, Manifest
 from lightrag_dagster.storage.records import Pointer, read_record, write_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
-from lightrag_dagster.storage.snapshots.verify import record_files
+from lightrag_dagster.storage.snapshots.verify import find_damage, is_of_graph, record_files
 
 _log = logging.getLogger(__name__)
 
@@ -285,9 +285,11 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
 def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
     """Point to an older snapshot and hold it until `release`, unless the builder's lock was lost; runs keep building.
 
-    Raises BuilderLockedError, and StoreError when there is no such snapshot or the disk refuses.
+    Raises BuilderLockedError, and StoreError when there is no such snapshot, a file of it is lost or the disk refuses.
     """
     wanted = snapshot_named(home, name)
+    if damage := [one for one in find_damage(home, wanted.snapshot_id) if not is_of_graph(one)]:
+        raise StoreError(f"{damage[0]}, so {wanted.snapshot_id} cannot be opened; put it back, or choose another")
     require_held(lock)
     write_record(home.held, Hold(id=wanted.snapshot_id))
     set_published(home, wanted.snapshot_id, lock)

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError, one_line, unread
 from lightrag_dagster.storage.files import atomic, packed
@@ -79,10 +81,12 @@ def record_files(home: Home, manifest: Manifest, before: str | None, written: Pa
 
 
 def portable_files(content: bytes) -> bytes:
-    """Return `files.json` as a home in a bucket has it: without records."""
-    found = PublishedFiles.model_validate_json(content).files
-    kept = {name: one for name, one in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
-    return PublishedFiles(files=kept).model_dump_json().encode()
+    """Return `files.json` as a home in a bucket has it: without records; one that is damaged as it is."""
+    with suppress(ValidationError):
+        found = PublishedFiles.model_validate_json(content).files
+        kept = {name: one for name, one in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
+        content = PublishedFiles(files=kept).model_dump_json().encode()
+    return content
 
 
 def published_bytes(home: Home, snapshot_id: str) -> int:

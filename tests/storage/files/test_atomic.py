@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 from pathlib import Path
@@ -141,3 +142,18 @@ def test_a_long_name_has_room_for_that_of_its_temporary_file(tmp_path: Path) -> 
     path = tmp_path / ("x" * 240)
     atomic.write_text(path, "weir")
     assert (path.read_text(), [*tmp_path.iterdir()]) == ("weir", [path])
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    atomic.write_text(tmp_path / "a" / "b" / "c.txt", "x")
+    scandir = os.scandir
+
+    def refusing(place: str) -> object:
+        if place == str(tmp_path / "a" / "b"):
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(StoreError, match=r"/a/b cannot be read: Permission denied; let this user read it"):
+        atomic.files_below(tmp_path)
+    assert atomic.files_below(tmp_path / "nowhere") == {}

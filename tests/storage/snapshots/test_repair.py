@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.settings import RetentionSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -123,3 +123,54 @@ def test_what_no_snapshot_needs_goes_after_a_vector_table_was_made_again(
     (home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{generation.id}.json").unlink()
     with pytest.raises(StoreError, match="lacks a version that a snapshot reads"):
         collect_garbage(home, kept, dry_run=False)
+
+
+def test_an_earlier_generation_is_published_again_after_a_vector_table_was_made_again(generation: Generation) -> None:
+    home, (earlier, _) = generation.home, snapshots.list_snapshots(generation.home)
+    for path in home.lance.glob("entity_vectors-*.lance/data/*"):
+        path.unlink()
+    assert repair_published(home, set())
+    publish(asyncio.run(build(merge(home, "river", "office"))))
+
+    again = asyncio.run(build(merge(home, "river")))
+    publish(again)
+
+    assert again.id == earlier.snapshot_id
+    assert find_damage(home, again.id, verify=True) == []
+
+
+def test_a_pin_on_a_snapshot_that_is_lost_stops_no_collection(generation: Generation) -> None:
+    home = generation.home
+    snapshots.pin(home, "release", generation.id)
+    generation.path("entities.parquet").unlink()
+    assert repair_published(home, set())
+    assert not generation.path("").exists()
+
+    assert generation.id not in collect_garbage(home, RetentionSettings(snapshots=1), dry_run=False).kept
+
+    publish(asyncio.run(build(merge(home, "river", "office"))))
+    assert snapshots.snapshot_named(home, "release").snapshot_id == generation.id
+
+
+@pytest.mark.parametrize("name", ["generation.json", "vectors.json"])
+def test_a_record_that_was_deleted_as_advised_stops_no_collection(generation: Generation, name: str) -> None:
+    home, (earlier, _) = generation.home, snapshots.list_snapshots(generation.home)
+    before = set(home.root.glob("tables/*/river/*.parquet"))
+    (home.generation(earlier.snapshot_id) / name).unlink()
+
+    garbage = collect_garbage(home, RetentionSettings(snapshots=2), dry_run=False)
+
+    assert earlier.snapshot_id in garbage.kept
+    assert set(home.root.glob("tables/*/river/*.parquet")) == before
+    assert open_vectors(home, earlier.vectors.tables["entity_vectors"]).rows(["id"]).num_rows
+
+
+def test_who_lost_the_lock_collects_no_folder(generation: Generation) -> None:
+    class Lost:
+        def still_held(self) -> bool:
+            return False
+
+    home, (earlier, _) = generation.home, snapshots.list_snapshots(generation.home)
+    with pytest.raises(BuilderLockedError, match="lost"):
+        collect_garbage(home, RetentionSettings(snapshots=1, grace_days=0), dry_run=False, lock=Lost())
+    assert find_damage(home, earlier.snapshot_id) == []
