@@ -26,19 +26,13 @@ def list_batches(console: Console, *, every: bool) -> None:
     """
     settings = load_settings()
     home = Home.existing(settings)
-    batches: list[Batch] = []
-    if home.may_have_batches:
-        if settings.llm.provider != "offline":
+    try:
+        if home.may_have_batches and settings.llm.provider != "offline":
             from lightrag_dagster.models.batch.waiting import poll_batches
 
             asyncio.run(poll_batches(settings.llm, home))
-        with BatchLedger(home.batches) as ledger:
-            batches = ledger.batches(*([] if every else OPEN))
-    if not batches:
-        console.print("No batches." if every else "No batches are open.")
-        return
-    columns = ("batch", "source", "state", "done", "hours", "cost")
-    print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
+    finally:  # an error may be about a batch that is to be cancelled
+        _print_batches(console, home, *([] if every else OPEN))
 
 
 def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> None:
@@ -53,6 +47,18 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home.existing(settings), names, every=every)):
         console.print("No batches are open.")
+
+
+def _print_batches(console: Console, home: Home, *states: str) -> None:
+    batches: list[Batch] = []
+    if home.may_have_batches:
+        with BatchLedger(home.batches) as ledger:
+            batches = ledger.batches(*states)
+    if not batches:
+        console.print("No batches are open." if states else "No batches.")
+        return
+    columns = ("batch", "source", "state", "done", "hours", "cost")
+    print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
 
 
 def _row(batch: Batch) -> tuple[str, ...]:
@@ -77,7 +83,9 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
                 message = "is being cancelled; the next run stores the answers that it has"
             elif batch.host != batches.host:
                 message = f"was given up and counts with its worst cost; end it at {batch.host} if it runs there"
-            else:
+            elif batch.batch_id is None:
                 message = f"was given up; {batch.host} has no such batch"
+            else:
+                message = f"was given up and counts with its worst cost; {batch.host} shows no such batch to this key"
             console.print(f"{batch.name[:_SHOWN]} {message}.")
     return bool(chosen)

@@ -11,7 +11,7 @@ import openai
 from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
-from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.errors import ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.batch.jsonl import read_results
 from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
 from lightrag_dagster.models.openai_answers import MALFORMED
@@ -91,16 +91,20 @@ class BatchProvider:
         return self._found(
             await self._call(send),
             f"batch {batch.batch_id}; check that {self.target.key} is of the project that submitted it, or give it up "
-            "with `lightrag-dagster batch cancel`",
+            f"with `lightrag-dagster batch cancel {batch.name}`",
         )
 
     async def download(self, file_id: str, path: Path, *, of_answers: bool) -> bool:
         """Write a result file to `path`; return False when the provider no longer has it.
 
-        One `of_answers` that holds none is asked for again. A file of errors need not name their requests.
+        One `of_answers` that holds none is asked for again, and given up after the last attempt, unless a page of a
+        gateway is in its place. A file of errors need not name their requests.
         """
+        is_spoilt = False
 
         async def send(client: AsyncOpenAI) -> bool:
+            nonlocal is_spoilt
+            is_spoilt = False
             try:
                 async with client.files.with_streaming_response.content(file_id) as response:
                     await response.stream_to_file(path)
@@ -108,10 +112,16 @@ class BatchProvider:
                 # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if of_answers and next(read_results(path, self.target), None) is None:
+                is_spoilt = not path.read_bytes().lstrip().startswith(b"<")
                 raise unusable(self.target, "a result file without a result")
             return True
 
-        return bool(await self._call(send))
+        try:
+            return bool(await self._call(send))
+        except TransientProviderError:
+            if is_spoilt:
+                return False
+            raise
 
     async def cancel(self, batch_id: str) -> bool:
         """Ask the provider to end a batch; return False when it has no such batch. An ended batch is unaffected."""
