@@ -485,7 +485,7 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert asyncio.run(step(home, llm())) is None
     loopback.batches.reset()
     (batch,) = ledger_of(home)
-    with pytest.raises(ProviderAccessError, match=f"has no batch batch_0; .*`lightrag-dagster batch cancel {batch.name}`"):
+    with pytest.raises(ProviderAccessError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
         asyncio.run(step(home, llm()))
 
     assert cancel(home, llm()) == [False]
