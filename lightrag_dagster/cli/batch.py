@@ -32,7 +32,15 @@ def list_batches(console: Console, *, every: bool) -> None:
 
             asyncio.run(poll_batches(settings.llm, home))
     finally:  # an error may be about a batch that is to be cancelled
-        _print_batches(console, home, *([] if every else OPEN))
+        batches: list[Batch] = []
+        if home.may_have_batches:
+            with BatchLedger(home.batches) as ledger:
+                batches = ledger.batches(*([] if every else OPEN))
+        if batches:
+            columns = ("batch", "source", "state", "done", "hours", "cost")
+            print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
+        else:
+            console.print("No batches." if every else "No batches are open.")
 
 
 def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> None:
@@ -47,18 +55,6 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home.existing(settings), names, every=every)):
         console.print("No batches are open.")
-
-
-def _print_batches(console: Console, home: Home, *states: str) -> None:
-    batches: list[Batch] = []
-    if home.may_have_batches:
-        with BatchLedger(home.batches) as ledger:
-            batches = ledger.batches(*states)
-    if not batches:
-        console.print("No batches are open." if states else "No batches.")
-        return
-    columns = ("batch", "source", "state", "done", "hours", "cost")
-    print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
 
 
 def _row(batch: Batch) -> tuple[str, ...]:
@@ -81,11 +77,9 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
         for batch in chosen:
             if await batches.cancel(batch):
                 message = "is being cancelled; the next run stores the answers that it has"
-            elif batch.host != batches.host:
+            elif batch.batch_id or batch.host != batches.host:
                 message = f"was given up and counts with its worst cost; end it at {batch.host} if it runs there"
-            elif batch.batch_id is None:
-                message = f"was given up; {batch.host} has no such batch"
             else:
-                message = f"was given up and counts with its worst cost; {batch.host} shows no such batch to this key"
+                message = f"was given up; {batch.host} has no such batch"
             console.print(f"{batch.name[:_SHOWN]} {message}.")
     return bool(chosen)

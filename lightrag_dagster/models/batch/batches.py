@@ -82,17 +82,17 @@ class Batches:
             ProviderAccessError: a person must act; all answers are stored.
             ProviderError: the answers of a batch cannot be had now; those of the others are stored.
         """
-        errors: list[ProviderError] = []
+        errors = list[ProviderError]()
         for batch in self.at_this_host(ENDED):
             try:
-                errors += filter(None, [await self._collect(batch)])
+                await self._collect(batch)
             except ProviderError as error:
                 errors.append(error)
                 if isinstance(error, ProviderAwayError):
                     break
         # First what is said once: its batch is collected.
-        for error in sorted(errors, key=lambda one: type(one) is not ProviderAccessError):
-            raise error
+        for first in sorted(errors, key=lambda one: type(one) is not ProviderAccessError):
+            raise first
 
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
@@ -174,8 +174,8 @@ class Batches:
         self.ledger.save(submitted)
         return submitted
 
-    async def _collect(self, batch: Batch) -> ProviderAccessError | None:
-        """Collect one batch, and return the error that a person must act on."""
+    async def _collect(self, batch: Batch) -> None:
+        """Collect one batch; raise the error that a person must act on."""
         # The settings may name another model by now, and no longer a price that was set by hand.
         price = price_of(self.settings.model_copy(update={"model": batch.model}), batch=True)
         found = await self._read_answers(batch, price if price.known else batch.price)
@@ -188,7 +188,7 @@ class Batches:
             _log.warning(f"{told}, and are asked again", lost, batch.batch_id, batch.host)
         self._book(batch, found.usage)
         collected = batch.model_copy(update={"finished": len(found.answered), "cost_usd": found.usage.cost_usd})
-        return self._settle_unanswered(collected, found.answered, found.failures)
+        self._settle_unanswered(collected, found.answered, found.failures)
 
     def _book(self, batch: Batch, usage: Usage) -> None:
         """Enter the calls of a batch in the ledger, once: a process may be killed before the batch is saved."""
@@ -248,10 +248,8 @@ class Batches:
             while some := list(islice(outcomes, _ROWS)):
                 yield some
 
-    def _settle_unanswered(
-        self, batch: Batch, answered: set[str], failures: dict[str, ProviderError]
-    ) -> ProviderAccessError | None:
-        """Save a batch as collected, with the failures of its unanswered requests; return an error for a person.
+    def _settle_unanswered(self, batch: Batch, answered: set[str], failures: dict[str, ProviderError]) -> None:
+        """Save a batch as collected, with the failures of its unanswered requests; raise an error for a person.
 
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
@@ -271,7 +269,8 @@ class Batches:
             values = {"waiting": []}
         self.ledger.save(batch.model_copy(update=values | {"state": COLLECTED}))
         self.remove_files()
-        return access_error
+        if access_error:
+            raise access_error
 
 
 @dataclass

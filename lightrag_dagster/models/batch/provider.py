@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ import openai
 from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
-from lightrag_dagster.errors import ProviderAccessError, TransientProviderError
+from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.batch.jsonl import read_results
 from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
 from lightrag_dagster.models.openai_answers import MALFORMED
@@ -39,7 +40,7 @@ class BatchProvider:
         timeout = max(settings.timeout, _TRANSFER_SECONDS)
         unlimited = {"timeout": timeout, "requests_per_minute": None, "tokens_per_minute": None}
         self._endpoint = Endpoint(settings.model_copy(update=unlimited))
-        self.target = self._endpoint.target
+        self.target, self._retries = self._endpoint.target, settings.max_retries
         self.path = path_of_requests(self.target.host)
         self.close = self._endpoint.close
 
@@ -100,11 +101,10 @@ class BatchProvider:
         One `of_answers` that holds none is asked for again, and given up after the last attempt, unless a page of a
         gateway is in its place. A file of errors need not name their requests.
         """
-        is_spoilt = False
+        attempts = count()
 
         async def send(client: AsyncOpenAI) -> bool:
-            nonlocal is_spoilt
-            is_spoilt = False
+            is_last = next(attempts) == self._retries
             try:
                 async with client.files.with_streaming_response.content(file_id) as response:
                     await response.stream_to_file(path)
@@ -112,16 +112,12 @@ class BatchProvider:
                 # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if of_answers and next(read_results(path, self.target), None) is None:
-                is_spoilt = not path.read_bytes().lstrip().startswith(b"<")
+                if is_last and not path.read_bytes().lstrip().startswith(b"<"):
+                    return False
                 raise unusable(self.target, "a result file without a result")
             return True
 
-        try:
-            return bool(await self._call(send))
-        except TransientProviderError:
-            if is_spoilt:
-                return False
-            raise
+        return bool(await self._call(send))
 
     async def cancel(self, batch_id: str) -> bool:
         """Ask the provider to end a batch; return False when it has no such batch. An ended batch is unaffected."""
