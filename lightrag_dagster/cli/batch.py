@@ -26,19 +26,21 @@ def list_batches(console: Console, *, every: bool) -> None:
     """
     settings = load_settings()
     home = Home.existing(settings)
-    batches: list[Batch] = []
-    if home.may_have_batches:
-        if settings.llm.provider != "offline":
+    try:
+        if home.may_have_batches and settings.llm.provider != "offline":
             from lightrag_dagster.models.batch.waiting import poll_batches
 
             asyncio.run(poll_batches(settings.llm, home))
-        with BatchLedger(home.batches) as ledger:
-            batches = ledger.batches(*([] if every else OPEN))
-    if not batches:
-        console.print("No batches." if every else "No batches are open.")
-        return
-    columns = ("batch", "source", "state", "done", "hours", "cost")
-    print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
+    finally:  # an error may be about a batch that is to be cancelled
+        batches: list[Batch] = []
+        if home.may_have_batches:
+            with BatchLedger(home.batches) as ledger:
+                batches = ledger.batches(*([] if every else OPEN))
+        if batches:
+            columns = ("batch", "source", "state", "done", "hours", "cost")
+            print_table(console, columns, [_row(batch) for batch in batches], wrap={"source", "state"})
+        else:
+            console.print("No batches." if every else "No batches are open.")
 
 
 def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> None:
@@ -75,7 +77,7 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
         for batch in chosen:
             if await batches.cancel(batch):
                 message = "is being cancelled; the next run stores the answers that it has"
-            elif batch.host != batches.host:
+            elif batch.batch_id or batch.host != batches.host:
                 message = f"was given up and counts with its worst cost; end it at {batch.host} if it runs there"
             else:
                 message = f"was given up; {batch.host} has no such batch"

@@ -37,7 +37,7 @@ _ENDS = {
     "content_filter": re.compile(
         "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
     ),
-    "error": re.compile(".*error|abort|malformed|cancel"),
+    "error": re.compile(".*(?:error|insufficient|overload)|abort|malformed|cancel"),
     "tool_calls": re.compile(".*(?:tool|function)(?:call|use)"),
 }
 

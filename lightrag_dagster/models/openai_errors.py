@@ -89,7 +89,7 @@ _NO_STATUS = "an error in its answer"
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
 _DELAY = re.compile("'retryDelay': '([0-9.]+)s'")  # Google asks to wait in the body alone
 _NO_QUOTES = str.maketrans("", "", "'`")
-_TOLD_IN_WORDS = frozenset({400, 413, 422, 429, 500})
+_TOLD_IN_WORDS = frozenset({400, 403, 413, 422, 429, 500})
 
 
 def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> FailedCallError:

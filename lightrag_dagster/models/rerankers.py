@@ -110,6 +110,8 @@ class _Endpoint:
             ) from None
         if response.status_code in (401, 403):
             raise ProviderAccessError(f"{name} refuses the key; set {self._variable}")
+        if response.status_code == 402:
+            raise ProviderAccessError(f"{name}: the credit at {response.url.host} is used up; add some")
         if response.status_code in _TRANSIENT or response.status_code >= 500:
             raise TransientProviderError(f"{name} answers with status {response.status_code}; try again later")
         try:

@@ -16,6 +16,7 @@ from lightrag_dagster.core.protocols import ChatRequest, question_tokens
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.identities import reasoning_effort
+from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import LLMSettings
@@ -84,6 +85,8 @@ _REASONED = {
     "medium": Estimate(2, 1.2, 4),
     "high": Estimate(4, 2, 9),
 }
+# Parameters in the name of a model that say nothing of how long its answers are.
+_LIMITS = "[?&](temperature|max_output_tokens)=[^&]*"
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class CallRatios:
     Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
     a dollar of extraction, and of one call for them; embedded tokens for a token of answers; length of a summary as a
     share of its limit; input tokens that the provider has in its cache and that it writes there, for one of input;
-    tokens put out for a token of `output`, which has the reasoning already where it is `known`.
+    tokens put out for a token of `output`, and of a summary: these have the reasoning if today's model gave them.
     """
 
     known: bool
@@ -106,6 +109,7 @@ class CallRatios:
     cached: Estimate
     written: Estimate
     reasoned: Estimate
+    summary_reasoned: Estimate
     summary: Estimate = NOTHING
 
 
@@ -133,7 +137,8 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Readi
     passage = rounds * (1 - begin) / inputs.expected
     written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
     others = (_SUMMARIES, embedded, _SUMMARY_LENGTH)
-    return CallRatios(False, calls, inputs, outputs, *others, cached, written, reasoned(llm))
+    thought = reasoned(llm), reasoned(recipes.settings.llm.of("summarise"))
+    return CallRatios(False, calls, inputs, outputs, *others, cached, written, *thought)
 
 
 def reasoned(settings: LLMSettings) -> Estimate:
@@ -148,6 +153,7 @@ def own_ratios(
     recipes: Recipes,
     questions: int,
     reading: Reading = EXTRACTION,
+    summarisers: Iterable[str] = (),
 ) -> CallRatios | None:
     """Return the ratios of earlier extractions of a home; None if there are none.
 
@@ -158,8 +164,10 @@ def own_ratios(
         recipes: Today's prompts and settings.
         questions: The number of questions that are estimated: the more, the narrower the range.
         reading: The extraction, or a pass.
+        summarisers: The models that made summaries.
     """
-    known = {"instructions": instruction_tokens(recipes, reading)}
+    llm, summariser = recipes.settings.llm.of("extract"), recipes.settings.llm.of("summarise")
+    known = {"instructions": instruction_tokens(recipes, reading), "model": chat_identity(llm), "limits": _LIMITS}
     found = connection.execute(read_sql(__package__, "sql/ratios"), known).fetchall()[0]
     extracted = bought.get(reading.purpose)
     if found[0] is None or not extracted or not extracted.output_tokens:
@@ -170,12 +178,11 @@ def own_ratios(
     length, summary = 0.0, 0.0
     if summaries and summaries.calls:
         length, taken = (one / summaries.calls for one in (summaries.output_tokens, summaries.input_tokens))
-        summary = price_of(recipes.settings.llm.of("summarise")).of(taken, length)
+        summary = price_of(summariser).of(taken, length)
     limit = recipes.settings.merging.summary_max_tokens
-    # At the price in real time, since some of it may have been bought by batch.
-    price = price_of(recipes.settings.llm.of("extract"))
     read, written = extracted.cached_input_tokens, extracted.cache_write_tokens
-    cost = price.of(extracted.input_tokens, extracted.output_tokens, read, written)
+    # At the price in real time, since some of it may have been bought by batch.
+    cost = price_of(llm).of(extracted.input_tokens, extracted.output_tokens, read, written)
     return CallRatios(
         True,
         calls,
@@ -186,7 +193,8 @@ def own_ratios(
         near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
         near(read / max(1, extracted.input_tokens), 1.0),
         near(written / max(1, extracted.input_tokens), 1.0),
-        Estimate.exactly(1),
+        Estimate.exactly(1) if found[6] else reasoned(llm),
+        Estimate.exactly(1) if chat_identity(summariser) in summarisers else reasoned(summariser),
         near(summary),
     )
 

@@ -237,5 +237,7 @@ def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Re
     with in_memory() as connection:
         for name, found in zip(("chunks", "extractions"), paths.values(), strict=True):
             view_files(connection, name, found, SOURCE_TABLES[name])
-        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions, reading)
+        ledger = Ledger(home.ledger)
+        by = [one["model"] for one in ledger.costs(["purpose", "model"]) if one["purpose"] == "summarise"]
+        own = own_ratios(connection, ledger.by_purpose(), today, questions, reading, by)
     return own or default_ratios(today, questions, round(asked.first_tokens.expected), reading)

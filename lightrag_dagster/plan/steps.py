@@ -117,7 +117,7 @@ def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
     published, length = Generation(home, newest.snapshot_id) if newest else None, ratios.summary_length.times(limit)
     return {
-        "summaries": _summaries(asked, length, settings, known=ratios.known),
+        "summaries": _summaries(asked, length.times(ratios.summary_reasoned), length, settings),
         "embeddings": _embeddings(generation, published, settings, length),
     }
 
@@ -182,15 +182,14 @@ def together(steps: Iterable[PlannedStep]) -> PlannedStep:
     return PlannedStep(*(Estimate.total(one for one in column if one) for column in columns))
 
 
-def _summaries(asked: Unanswered, length: Estimate, settings: Settings, *, known: bool) -> PlannedStep:
+def _summaries(asked: Unanswered, output: Estimate, length: Estimate, settings: Settings) -> PlannedStep:
     """Return the questions about descriptions, and the estimated answers; later ones are made of answers. Tokens."""
     first, later = len(asked.first), len(asked.later)
     calls = Estimate(first + later, first, first + later)
     share = length.times(1 / settings.merging.summary_max_tokens)
     # The length of the summaries from which others are made is not known.
     inputs = Estimate.exactly(sum(asked.first.values())).plus(share.times(sum(asked.later.values())))
-    llm, outputs = settings.llm.of("summarise"), calls.times(length)
-    return priced(price_of(llm), calls, inputs, outputs if known else outputs.times(reasoned(llm)))
+    return priced(price_of(settings.llm.of("summarise")), calls, inputs, calls.times(output))
 
 
 def _embeddings(

@@ -68,6 +68,24 @@ def test_batches_from_the_command_line(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("notes")
+def test_a_batch_that_the_key_does_not_show_is_listed_and_given_up_by_the_name_in_the_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=1000)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    (name,) = (batch.name for batch in loopback.batches.batches.values())
+    loopback.batches.reset()
+
+    code, output, errors = command(capfd, monkeypatch, "batch")
+    assert (code, name[:8] in output) == (2, True)
+    assert f"or give it up with `lightrag-dagster batch cancel {name}`" in errors
+    assert "counts with its worst cost" in command(capfd, monkeypatch, "batch", "cancel", name)[1]
+    assert command(capfd, monkeypatch, "batch")[:2] == (0, "No batches are open.\n")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
 def test_waiting_for_one_source_does_not_hide_that_another_is_withheld(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -152,7 +152,7 @@ def test_other_words_for_a_filter(loopback: Loopback, reason: str) -> None:
     assert len(loopback.requests) == 1
 
 
-@pytest.mark.parametrize("reason", ["error", "network_error", "abort"])
+@pytest.mark.parametrize("reason", ["error", "network_error", "abort", "insufficient_system_resource", "overloaded"])
 def test_an_answer_that_an_error_broke_off_is_asked_for_again(loopback: Loopback, reason: str) -> None:
     loopback.script.append(completion("half of", reason))
     loopback.chat = lambda body: "whole"
@@ -229,6 +229,12 @@ def test_a_limit_inside_of_a_200_passes(loopback: Loopback) -> None:
             "LIGHTRAG_CHUNKING__SIZE",
         ),
         (500, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, PermanentProviderError, "CHUNKING"),
+        (
+            400,
+            {"error": {"message": "Failed to generate JSON.", "code": "json_validate_failed"}},
+            TransientProviderError,
+            "or set LIGHTRAG_EXTRACTION__ANSWER_FORMAT to rows",
+        ),
     ],
 )
 def test_error_bodies_of_other_servers(
@@ -238,6 +244,43 @@ def test_error_bodies_of_other_servers(
     with pytest.raises(ProviderError, match=says) as raised:
         chat(max_retries=0)
     assert type(raised.value) is kind
+
+
+ALL_SPENT = "Your team f3 has either used all available credits or reached its monthly spending limit."
+
+
+# The first failed chunks for good, and blamed their text; the others were waited for.
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}),
+        (400, {"type": "auth_error", "message": "Budget has been exceeded! Current cost: 14.1, Max budget: 10.0"}),
+        (400, {"type": "budget_exceeded", "message": "ExceededBudget: User=ida over budget. Spend=2, Budget=1"}),
+        (400, {"message": "ExceededBudget: End User=ida over budget. Spend=2, Budget=1"}),
+        (429, {"type": "budget_exceeded", "message": "Your allowance has been reached.", "code": "429"}),
+        (403, {"message": "Key limit exceeded (monthly limit). Manage it on the page of keys", "code": 403}),
+        (403, "You have run out of credits or need a subscription."),
+        (403, ALL_SPENT),
+        (429, ALL_SPENT),
+        (429, {"status": "RESOURCE_EXHAUSTED", "message": "Your prepayment credits are depleted."}),
+        (429, {"status": "RESOURCE_EXHAUSTED", "message": "Your project has exceeded its monthly spending cap."}),
+    ],
+)
+def test_credit_that_is_used_up_ends_the_run_and_blames_no_text(loopback: Loopback, status: int, error: Any) -> None:
+    loopback.fault = lambda received: Reply(status, {"error": error}) if "BAD" in json.dumps(received.body) else None
+    answers = chat_all([asked("a"), asked("BAD")], max_concurrency=1)
+    assert type(answers[1]) is ProviderAccessError
+    assert "the quota at" in str(answers[1])
+    assert len(loopback.requests) == 2
+
+
+def test_a_refused_text_about_money_is_refused_alone(loopback: Loopback) -> None:
+    for status in (400, 403):
+        said = "Input flagged: it tells of a budget that was exceeded, a spending limit and a low credit balance"
+        refusal = Reply.error(status, message=said)
+        loopback.fault = lambda received, reply=refusal: reply if "BAD" in json.dumps(received.body) else None  # type: ignore[misc]
+        answers = chat_all([asked("a"), asked("BAD")], max_concurrency=1)
+        assert type(answers[1]) is PermanentProviderError
 
 
 # Reported case J9.

@@ -131,6 +131,12 @@ def test_where_no_variable_has_the_key_a_refusal_names_the_setting(endpoint: End
         rerank(RerankSettings(provider="cohere", base_url=endpoint.url, model="m"))
 
 
+def test_credit_that_is_used_up_is_named(endpoint: Endpoint) -> None:
+    endpoint.replies = [JSONResponse({}, 402)]
+    with pytest.raises(ProviderAccessError, match=r"the credit at 127\.0\.0\.1 is used up; add some$"):
+        rerank(of(endpoint))
+
+
 def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerankers, "_ATTEMPTS", 1)
     settings = RerankSettings(provider="http", base_url=f"http://127.0.0.1:{unused_port()}")

@@ -7,6 +7,7 @@ import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Picture, question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
@@ -25,18 +26,21 @@ EXTRACTED = entry("extract", 2, 1000, 500, 1.0)
 SUMMARISED, EMBEDDED = entry("summarise", 2, 9, 100, 0.5), entry("embed", 1, 250, 0, 0.1)
 
 
-def ratios(*bought: Entry, questions: int = 50) -> CallRatios | None:
+def ratios(
+    *bought: Entry, questions: int = 50, today: Recipes | None = None, summarisers: tuple[str, ...] = ()
+) -> CallRatios | None:
     """Return the ratios of a home with two answered chunks, of which the second was asked about twice, and a third."""
     chunks = [{"chunk_id": name, "doc_id": at, "tokens": 4} for at in "xy" for name in "ab"]
     answers = [
         {
             "chunk_id": name,
             "status": "ok",
+            "model": f"openai/{model}?temperature=0.0&max_output_tokens=9",
             "rounds": rounds,
             "input_tokens": 500 * rounds,
             "output_tokens": 100 + 100 * rounds,
         }
-        for name, rounds in (("a", 1), ("b", 2))
+        for name, rounds, model in (("a", 1, "gpt-4o"), ("b", 2, "gpt-6-luna"))
     ]
     answers += [
         {"chunk_id": "b", "status": "failed", "rounds": 9},
@@ -46,12 +50,26 @@ def ratios(*bought: Entry, questions: int = 50) -> CallRatios | None:
         # Without the columns of texts, so that none can be read.
         connection.register("chunks", rows(CHUNKS, chunks).drop_columns("content"))
         connection.register("extractions", rows(EXTRACTIONS, answers).drop_columns("responses"))
-        return own_ratios(connection, {one.purpose: one for one in bought}, priced(), questions)
+        totals = {one.purpose: one for one in bought}
+        return own_ratios(connection, totals, today or priced(), questions, summarisers=summarisers)
 
 
-def priced() -> Recipes:
-    prices = {"m": {"input": 1000.0, "output": 2000.0}}
-    return Recipes.of(load_settings(llm={"provider": "openai", "model": "m", "prices": prices}))
+def priced(model: str = "m") -> Recipes:
+    prices = {model: {"input": 1000.0, "output": 2000.0}}
+    return Recipes.of(load_settings(llm={"provider": "openai", "model": model, "prices": prices}))
+
+
+@pytest.mark.parametrize(
+    ("model", "calls", "reasoned"), [("gpt-6-luna", 2, 1), ("gpt-4o", 1, 1), ("gpt-6-sol", 1.5, 2), ("m", 1.5, 1)]
+)
+def test_a_past_of_other_models_tells_nothing_of_the_reasoning(model: str, calls: float, reasoned: float) -> None:
+    """The price of a backfill with a model that reasons was that of one that does not."""
+    today = priced(model)
+    by = (chat_identity(today.settings.llm),) if reasoned == 1 else ("another",)
+    found = ratios(EXTRACTED, SUMMARISED, today=today, summarisers=by)
+    assert found is not None
+    assert (found.calls.expected, found.reasoned.expected) == (calls, reasoned)
+    assert found.summary_reasoned.expected == reasoned
 
 
 def estimates(of: CallRatios) -> dict[str, Estimate]:
@@ -68,8 +86,9 @@ def test_a_question_is_billed_for_its_texts_pictures_messages_and_its_answers_be
 def test_every_range_has_its_expected_value_in_it() -> None:
     for found in (default_ratios(Recipes.of(load_settings()), 10, 5000), ratios(EXTRACTED, SUMMARISED, EMBEDDED)):
         assert found is not None
-        assert len(estimates(found)) == 10
-        known = {"cached", "written", "reasoned"} if found.known else {"reasoned", "summary"}
+        assert len(estimates(found)) == 11
+        known = {"cached", "written"} if found.known else {"summary"}
+        known |= {"reasoned", "summary_reasoned"}
         for name, one in estimates(found).items():
             assert 0 <= one.low <= one.expected <= one.high, name
             assert (one.low == one.high) == (name in known), name

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lightrag_dagster.core.protocols import ChatResponse, Usage
-from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
+from lightrag_dagster.errors import ProviderAccessError, ProviderAwayError, ProviderError, StoreError
 from lightrag_dagster.models.batch import jsonl
 from lightrag_dagster.models.batch.ledger import COLLECTED, ENDED, OPEN, PREPARED, UNDER_WAY, Batch, BatchLedger
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, BatchProvider
@@ -80,10 +80,19 @@ class Batches:
 
         Raises:
             ProviderAccessError: a person must act; all answers are stored.
+            ProviderError: the answers of a batch cannot be had now; those of the others are stored.
         """
-        errors = [await self._collect(batch) for batch in self.at_this_host(ENDED)]
-        for access_error in filter(None, errors):
-            raise access_error
+        errors = list[ProviderError]()
+        for batch in self.at_this_host(ENDED):
+            try:
+                await self._collect(batch)
+            except ProviderError as error:
+                errors.append(error)
+                if isinstance(error, ProviderAwayError):
+                    break
+        # First what is said once: its batch is collected.
+        for first in sorted(errors, key=lambda one: type(one) is not ProviderAccessError):
+            raise first
 
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
@@ -126,7 +135,7 @@ class Batches:
         """Cancel an open batch; return True if the provider still has to end it.
 
         Extractions no longer wait for it. Its answers so far are stored once it has ended. One that was submitted to
-        another host cannot be ended there, and counts with the most that it can cost.
+        another host, or that the key does not show, cannot be ended, and counts with the most that it can cost.
         """
         here = batch.host == self.host
         if here and batch.state == PREPARED and batch.submitted_at is not None:
@@ -135,7 +144,8 @@ class Batches:
         values: dict[str, Any] = {"state": COLLECTED, "ended_at": time.time(), "status": "given up"}
         if known:
             values = {"state": UNDER_WAY, "status": "cancelling", "reported_at": 0.0}
-        if not here and batch.submitted_at is not None and batch.problem != QUEUE_FULL:
+        may_run = (batch.batch_id if here else batch.submitted_at) is not None
+        if not known and may_run and batch.problem != QUEUE_FULL:
             self._book(batch, Usage(calls=batch.requests, input_tokens=batch.tokens, cost_usd=batch.worst_usd))
             values["cost_usd"] = batch.worst_usd
         self.ledger.save(batch.model_copy(update=values | {"waiting": []}))
@@ -164,23 +174,21 @@ class Batches:
         self.ledger.save(submitted)
         return submitted
 
-    async def _collect(self, batch: Batch) -> ProviderAccessError | None:
-        """Collect one batch, and return the error that a person must act on."""
+    async def _collect(self, batch: Batch) -> None:
+        """Collect one batch; raise the error that a person must act on."""
         # The settings may name another model by now, and no longer a price that was set by hand.
         price = price_of(self.settings.model_copy(update={"model": batch.model}), batch=True)
         found = await self._read_answers(batch, price if price.known else batch.price)
         if found.others:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, found.others)
-        if deleted := found.deleted(batch):
-            found.usage.add(ChatResponse("", cost_usd=deleted * batch.worst_usd / batch.requests), stored=False)
-            told = (
-                "%d answers of batch %s are gone from %s; they count with the most they can cost, and are asked again"
-            )
-            _log.warning(told, deleted, batch.batch_id, batch.host)
+        if lost := found.lost(batch):
+            found.usage.add(ChatResponse("", cost_usd=lost * batch.worst_usd / batch.requests), stored=False)
+            told = "%d answers of batch %s are gone from %s or cannot be read; they count with the most they can cost"
+            _log.warning(f"{told}, and are asked again", lost, batch.batch_id, batch.host)
         self._book(batch, found.usage)
         collected = batch.model_copy(update={"finished": len(found.answered), "cost_usd": found.usage.cost_usd})
-        return self._settle_unanswered(collected, found.answered, found.failures)
+        self._settle_unanswered(collected, found.answered, found.failures)
 
     def _book(self, batch: Batch, usage: Usage) -> None:
         """Enter the calls of a batch in the ledger, once: a process may be killed before the batch is saved."""
@@ -225,11 +233,11 @@ class Batches:
     async def _results(
         self, batch: Batch, gone: list[str], most: jsonl.MostOf
     ) -> AsyncIterator[list[jsonl.RequestOutcome]]:
-        """Yield the outcomes in the provider's result files, in blocks; a file deleted there is put to those `gone`."""
+        """Yield the outcomes in the provider's result files, in blocks; a file that is lost is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
-                of_answers = file_id == batch.output_file_id
+                of_answers = file_id == batch.output_file_id and batch.answered != 0
                 found = await self._provider.download(file_id, path, of_answers=of_answers)
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
@@ -240,10 +248,8 @@ class Batches:
             while some := list(islice(outcomes, _ROWS)):
                 yield some
 
-    def _settle_unanswered(
-        self, batch: Batch, answered: set[str], failures: dict[str, ProviderError]
-    ) -> ProviderAccessError | None:
-        """Save a batch as collected, with the failures of its unanswered requests; return an error for a person.
+    def _settle_unanswered(self, batch: Batch, answered: set[str], failures: dict[str, ProviderError]) -> None:
+        """Save a batch as collected, with the failures of its unanswered requests; raise an error for a person.
 
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
@@ -263,14 +269,15 @@ class Batches:
             values = {"waiting": []}
         self.ledger.save(batch.model_copy(update=values | {"state": COLLECTED}))
         self.remove_files()
-        return access_error
+        if access_error:
+            raise access_error
 
 
 @dataclass
 class _Results:
     """The result files of a batch: keys with an answer and with a failure, the calls, and what is not as it should be.
 
-    `others` counts answers under ids of no request; `gone` has the ids of files that were deleted at the provider.
+    `others` counts answers under ids of no request; `gone` has the ids of files without a result, or deleted.
     """
 
     answered: set[str] = field(default_factory=set)
@@ -279,11 +286,12 @@ class _Results:
     others: int = 0
     gone: list[str] = field(default_factory=list)
 
-    def deleted(self, batch: Batch) -> int:
-        """Return the number of answers in a deleted file, which the provider may have counted."""
-        counted = batch.requests - len(self.failures.keys() - self.answered)
-        done = counted if batch.answered is None else batch.answered
-        return max(0, done - len(self.answered)) if batch.output_file_id in self.gone else 0
+    def lost(self, batch: Batch) -> int:
+        """Count the answers that the provider may have billed and that are neither read nor booked."""
+        if batch.answered is not None:
+            return max(0, batch.answered - self.usage.calls)
+        is_gone = batch.output_file_id in self.gone
+        return batch.requests - len(self.failures.keys() | self.answered) if is_gone else 0
 
 
 @asynccontextmanager

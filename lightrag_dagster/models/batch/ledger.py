@@ -37,10 +37,10 @@ BATCHES = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("document", sa.Text, nullable=False),
     sa.Column("reported_at", sa.Double, nullable=False, server_default="0"),
-    sa.Column("waiting", sa.Text),
+    sa.Column("waiting", sa.Text, nullable=False),
     sqlite_with_rowid=False,
 )
-"""Batches. `waiting` has the names of the sources that wait, as JSON; null if an earlier version wrote the row."""
+"""Batches. `waiting` has the names of the sources that wait, as JSON."""
 
 REQUESTS = sa.Table(
     "batch_requests",
@@ -234,8 +234,7 @@ class BatchLedger(Database):
 
 def _waited_for(source: str = "") -> sa.ColumnElement[bool]:
     """Return the condition of the batches for which something waits, of one source if given; others may fulfil it."""
-    named = BATCHES.c.waiting.contains(json.dumps(source), autoescape=True) if source else BATCHES.c.waiting != "[]"
-    return named | BATCHES.c.waiting.is_(None)
+    return BATCHES.c.waiting.contains(json.dumps(source), autoescape=True) if source else BATCHES.c.waiting != "[]"
 
 
 def _row(batch: Batch) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +40,7 @@ class BatchProvider:
         timeout = max(settings.timeout, _TRANSFER_SECONDS)
         unlimited = {"timeout": timeout, "requests_per_minute": None, "tokens_per_minute": None}
         self._endpoint = Endpoint(settings.model_copy(update=unlimited))
-        self.target = self._endpoint.target
+        self.target, self._retries = self._endpoint.target, settings.max_retries
         self.path = path_of_requests(self.target.host)
         self.close = self._endpoint.close
 
@@ -91,16 +92,19 @@ class BatchProvider:
         return self._found(
             await self._call(send),
             f"batch {batch.batch_id}; check that {self.target.key} is of the project that submitted it, or give it up "
-            "with `lightrag-dagster batch cancel`",
+            f"with `lightrag-dagster batch cancel {batch.name}`",
         )
 
     async def download(self, file_id: str, path: Path, *, of_answers: bool) -> bool:
         """Write a result file to `path`; return False when the provider no longer has it.
 
-        One `of_answers` that holds none is asked for again. A file of errors need not name their requests.
+        One `of_answers` that holds none is asked for again, and given up after the last attempt, unless a page of a
+        gateway is in its place. A file of errors need not name their requests.
         """
+        attempts = count()
 
         async def send(client: AsyncOpenAI) -> bool:
+            is_last = next(attempts) == self._retries
             try:
                 async with client.files.with_streaming_response.content(file_id) as response:
                     await response.stream_to_file(path)
@@ -108,6 +112,8 @@ class BatchProvider:
                 # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if of_answers and next(read_results(path, self.target), None) is None:
+                if is_last and not path.read_bytes().lstrip().startswith(b"<"):
+                    return False
                 raise unusable(self.target, "a result file without a result")
             return True
 

@@ -33,5 +33,9 @@ class LoadedModel(Protocol):
 
 
 def processors() -> int:
-    """Return the number of threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors."""
-    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+    """Return the number of threads to use: OMP_NUM_THREADS, which torch reads as well, or all processors.
+
+    The variable may list numbers of nested levels; the first is that of the outer one.
+    """
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(first if first.isdecimal() else 0) or os.cpu_count() or 1

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from tenacity import wait_fixed
 
-from lightrag_dagster.errors import ProviderAccessError, StoreError
+from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
 from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import batches as batches_module
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import (
     COLLECTED,
+    ENDED,
     MAX_ATTEMPTS,
     OPEN,
     PREPARED,
@@ -24,6 +25,7 @@ from lightrag_dagster.models.batch.ledger import (
     BatchLedger,
     sources_that_wait,
 )
+from lightrag_dagster.models.batch.waiting import collect_batches, poll_batches
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -274,6 +276,62 @@ def test_an_error_file_that_cannot_be_read_holds_nothing_up(
     assert [len(batch.lines) for batch in loopback.batches.batches.values()] == [10, 1]
 
 
+@pytest.mark.parametrize("answered", [0.0, 1.0])
+def test_a_file_of_answers_without_any_holds_nothing_up(
+    loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, answered: float
+) -> None:
+    """All requests failed, and a file is named all the same; or it is spoilt for good."""
+    monkeypatch.setattr(openai_client, "_BACKOFF", wait_fixed(0.01))
+    loopback.chat = answer
+    fates = [Fate("expired", answered=answered)]
+    loopback.batches.spoil = lambda batch: fates.pop(0) if fates else Fate()
+    asyncio.run(step(home, llm(max_retries=1)))
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    batch.output = "file-of-none"
+    loopback.batches.files[batch.output] = b"" if not answered else b"garbage"
+    rows, _ = finish(home, llm(max_retries=1))
+    assert rows["status"].to_pylist() == ["ok"] * 10
+    assert len([one for one in loopback.requests if one.path.endswith("file-of-none/content")]) == 1 + answered
+    first, _ = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert first.cost_usd == pytest.approx(first.worst_usd * answered)
+
+
+def test_answers_that_cannot_be_read_cost_the_most_that_they_can(
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    loopback.chat = answer
+    asyncio.run(step(home, llm()))
+    (batch,) = loopback.batches.batches.values()
+    loopback.batches.retrieved(batch)
+    lines = dict.fromkeys(loopback.batches.files[batch.output or ""].splitlines())
+    kept = {json.loads(line)["custom_id"]: line for line in lines}
+    loopback.batches.files[batch.output or ""] = b"\n".join([*list(kept.values())[:7], b"garbage"])
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    first, second = sorted(ledger_of(home), key=lambda one: one.prepared_at)
+    assert second.requests == 3
+    read = Ledger(home.ledger).by_purpose()["extract"].cost_usd - second.cost_usd - first.worst_usd * 0.3
+    assert 0 < read < first.worst_usd * 0.7
+    assert "3 answers of batch batch_0 are gone from" in caplog.text
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_batch_whose_answers_are_refused_holds_no_other_up(loopback: Loopback, home: Home, status: int) -> None:
+    loopback.chat = answer
+    for source in ("one", "two"):
+        asyncio.run(step(home, llm(), source=source, contents=[source]))
+    first, second = loopback.batches.batches.values()
+    for batch in (first, second):
+        loopback.batches.retrieved(batch)
+    loopback.fault = lambda received: Reply.error(status) if f"{first.output}/content" in received.path else None
+    asyncio.run(poll_batches(llm(), home))
+    with pytest.raises(ProviderError, match=f"HTTP {status}"):
+        asyncio.run(collect_batches(llm(), home, "two", ""))
+    assert {one.source: one.state for one in ledger_of(home)} == {"one": ENDED, "two": COLLECTED}
+    loopback.fault = lambda received: None
+    assert asyncio.run(step(home, llm(), source="one", contents=["one"])) is not None
+
+
 def test_lines_of_no_use_cost_what_the_provider_tells(loopback: Loopback, home: Home) -> None:
     said = iter([Answer("Text", "content_filter")])
     loopback.chat = lambda body: next(said, None) or answer(body)
@@ -426,12 +484,26 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     loopback.batches.reset()
-    with pytest.raises(ProviderAccessError, match=r"has no batch batch_0; .* `lightrag-dagster batch cancel`"):
+    (batch,) = ledger_of(home)
+    with pytest.raises(ProviderAccessError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
         asyncio.run(step(home, llm()))
 
     assert cancel(home, llm()) == [False]
 
+    spent = Ledger(home.ledger).by_purpose()["extract"].cost_usd
+    assert spent == pytest.approx(batch.worst_usd), "it may run on, and be billed"
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+
+
+def test_a_batch_whose_creation_came_to_nothing_is_given_up_for_nothing(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    assert asyncio.run(step(home, llm())) is None
+    loopback.batches.reset()
+    (batch,) = ledger_of(home)
+    with BatchLedger(home.batches) as ledger:
+        ledger.save(batch.model_copy(update={"state": PREPARED, "batch_id": None}))
+    assert cancel(home, llm()) == [False]
+    assert "extract" not in Ledger(home.ledger).by_purpose()
 
 
 def test_a_batch_whose_end_cannot_be_recorded_keeps_its_money_set_aside(loopback: Loopback, home: Home) -> None:

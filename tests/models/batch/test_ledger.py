@@ -128,7 +128,7 @@ def test_a_batch_that_an_older_version_wrote_is_replaced(address: Address) -> No
         (old,) = ledger.batches()
         with ledger.begin() as connection:
             earlier = old.model_dump_json(exclude={"purpose", "answered"}).replace(',"",false]', "]")
-            connection.execute(update(BATCHES).values(document=earlier, waiting=None))
+            connection.execute(update(BATCHES).values(document=earlier))
         assert ledger.batches() == [old]
         assert ledger.waiting() == ledger.waiting(source="s") == [waiting()]
         assert ledger.waiting(source="another") == []

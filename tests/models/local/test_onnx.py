@@ -1,6 +1,7 @@
 """ONNX files by onnxruntime, against the vectors that sentence-transformers gives for the same model."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.errors import EmbeddingError, SettingsError
+from lightrag_dagster.models.local.encoded import processors
 from lightrag_dagster.models.local.loading import load_model
 from lightrag_dagster.models.providers import embedder_identity, open_plain_embedder
 from lightrag_dagster.settings import EmbeddingSettings
@@ -153,3 +155,9 @@ def test_a_missing_library_is_named_with_its_extra(
         monkeypatch.delitem(sys.modules, f"lightrag_dagster.models.local.{name}", raising=False)
     with pytest.raises(SettingsError, match=rf"needs {library}; `pip install lightrag-dagster\[{extra}\]`"):
         embed(settings_for(model), TEXTS)
+
+
+@pytest.mark.parametrize(("value", "threads"), [("3", 3), (" 4,2", 4), ("", None), ("0", None), ("all", None)])
+def test_threads_are_those_of_the_outer_level(monkeypatch: pytest.MonkeyPatch, value: str, threads: int | None) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert processors() == (threads or os.cpu_count())
