@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from lightrag_dagster.spending.entries import COSTS, ENTRIES
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot
 from lightrag_dagster.view_schemas import SNAPSHOTS
 
@@ -38,6 +39,7 @@ def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
 
 def _snapshots(home: Home) -> pa.Table:
     """Return SNAPSHOTS, the oldest first; of a scope, the published one alone."""
+    refresh(home)
     published = published_snapshot(home)
     rows = [
         {
