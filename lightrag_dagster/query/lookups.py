@@ -225,16 +225,18 @@ class Lookups:
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, words_of
+        from lightrag_dagster.query.home_tables import tables_of_home, told
 
         statements, seconds = text(query, "query"), seconds_of(timeout)
         instance(trusted, bool, "trusted", "True or False")
-        more = tables_of_home(Home.of(self.settings), words_of(statements))
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
+            more, lacking = tables_of_home(Home.of(self.settings), statements)
             files = published_tables(self.snapshot.generation)
             if not trusted:
-                return self._opened.sql.query(files, statements, more, asked)
+                with told(lacking):
+                    return self._opened.sql.query(files, statements, more, asked)
             with (
+                told(lacking),
                 open_tables(files, more=more) as connection,
                 self._opened.life.ended_by(connection.interrupt),
                 asked.ended_by(connection.interrupt),
