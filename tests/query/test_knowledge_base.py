@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
@@ -411,7 +412,10 @@ def test_cypher_says_when_rows_are_cut_that_nobody_limited(knowledge: KnowledgeB
         assert len(knowledge.cypher(numbers)) == 1000
     assert warned[0].filename == __file__
     assert len(knowledge.cypher(numbers, limit=5)) == 5
-    assert len(knowledge.cypher(numbers, limit=2000)) == 1001
+    assert len(knowledge.cypher(numbers, limit=np.int64(2000))) == 1001  # type: ignore[arg-type]
+    for limit in (True, 0, 1.5):
+        with pytest.raises(QueryError, match="limit takes a whole number from 1"):
+            knowledge.cypher(numbers, limit=limit)  # type: ignore[arg-type]
     assert len(knowledge.cypher("UNWIND range(1, 1000) AS x RETURN x")) == 1000
 
 
