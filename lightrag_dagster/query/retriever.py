@@ -111,7 +111,9 @@ class Retriever:
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
             found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
         return replace(
-            found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(question, found))
+            found,
+            steps=trace.steps,
+            notes=(*question.notes, *snapshot.notes, *found.notes, *self._lacking(question, found)),
         )
 
     def _reranker(self) -> Rerank | None:
