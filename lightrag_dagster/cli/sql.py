@@ -4,7 +4,6 @@ import resource
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.core.serving import limit_further
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes import sql
+from lightrag_dagster.indexes.changes import changes_between, compared
 from lightrag_dagster.query.home_tables import tables_of_home, told
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -49,7 +49,10 @@ def run_sql(
     """
     home = Home.of(load_settings())
     tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
-    makers = {"changes": partial(_changes, snapshot=snapshot), "communities": partial(_communities, snapshot=snapshot)}
+    makers = {
+        "changes": lambda one: changes_between(*compared(one, after=snapshot)),
+        "communities": lambda one: _communities(one, snapshot),
+    }
     of_home, lacking = tables_of_home(home, statements, makers)
     with (
         told(lacking),
@@ -64,12 +67,6 @@ def run_sql(
             shown, more = _first(rows) if form == "table" else (chain.from_iterable(map(_rows_of, rows)), 0)
             print_rows(console, form, names, shown, wrap=texts, more=more)
             sys.stdout.flush()
-
-
-def _changes(home: Home, snapshot: str | None) -> pa.Table:
-    from lightrag_dagster.indexes.changes import changes_between, compared
-
-    return changes_between(*compared(home, after=snapshot))
 
 
 def _communities(home: Home, snapshot: str | None) -> pa.Table:

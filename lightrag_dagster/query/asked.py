@@ -46,12 +46,6 @@ class UnderWay:
         """Return the error for a question whose time is over."""
         return QueryTimeoutError(f"the question took longer than {self._seconds:g} s; give it more time, or narrow it")
 
-    def again(self) -> "UnderWay":
-        """Return a question in the time that this one has left, which is given up by itself."""
-        found = UnderWay(self._seconds, self._turns)
-        found._end = self._end
-        return found
-
     def give_up(self) -> None:
         """End its running calls, and let it make no others; a question that has ended stays as it is."""
         with self._changing:

@@ -268,7 +268,7 @@ class KnowledgeBase(Lookups):
         if isinstance(query, Prepared):
             if options:
                 raise QueryError(f"a prepared question takes no options; give {', '.join(options)} to `aprepare`")
-            asked = query.asked.again()  # so that it can be asked again when this stream was left
+            asked = self._opened.asked(query.asked.left())  # so that it can be asked again when this stream was left
             begin = partial(self.pieces, replace(query, asked=asked))
         else:
             asked, begin = self._opened.asked(options.get("timeout")), partial(self.stream, query, **options)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from numbers import Integral
 from typing import Any, TypeVar, Unpack, get_args
 
@@ -22,6 +23,8 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
 Result = TypeVar("Result")
+Seconds = float | None
+"""A time, if one is given."""
 
 
 class Lookups:
@@ -36,9 +39,7 @@ class Lookups:
     settings: Settings
     _opened: Opened
 
-    def find(
-        self, name: str, *, filters: Filters | None = None, limit: int = 20, timeout: float | None = None
-    ) -> Choice:
+    def find(self, name: str, *, filters: Filters | None = None, limit: int = 20, timeout: Seconds = None) -> Choice:
         """Return the entities that a name, a part of one or a misspelt one may mean, best first.
 
         The same names come before beginnings, words and similar names, and then those with most passages.
@@ -61,9 +62,7 @@ class Lookups:
         most = _number_from_1(limit, "limit")
         return self._seen(lambda seen: find(seen, name, most), filters, timeout)
 
-    def entity(
-        self, name: str, *, filters: Filters | None = None, limit: int = 10, timeout: float | None = None
-    ) -> Profile:
+    def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10, timeout: Seconds = None) -> Profile:
         """Return all about one entity.
 
         Args:
@@ -84,7 +83,7 @@ class Lookups:
         return self._seen(lambda seen: entity(seen, name, most), filters, timeout)
 
     def neighbours(
-        self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50, timeout: float | None = None
+        self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50, timeout: Seconds = None
     ) -> Neighbourhood:
         """Return the entities within some hops of one; raises as `entity`.
 
@@ -108,7 +107,7 @@ class Lookups:
         by: Way | None = None,
         filters: Filters | None = None,
         limit: int = 1,
-        timeout: float | None = None,
+        timeout: Seconds = None,
     ) -> Connection:
         """Return the paths between two entities, each step with `limit` quotes; raises as `entity`.
 
@@ -138,7 +137,7 @@ class Lookups:
         *,
         filters: Filters | None = None,
         limit: int = 100,
-        timeout: float | None = None,
+        timeout: Seconds = None,
         **given: Unpack[FactOptions],
     ) -> FactList:
         """Return the facts that meet all conditions, newest first, and superseded ones too unless `as_of` is given.
@@ -169,7 +168,7 @@ class Lookups:
         by: By | None = None,
         filters: Filters | None = None,
         limit: int = 100,
-        timeout: float | None = None,
+        timeout: Seconds = None,
         **given: Unpack[FactOptions],
     ) -> FactCounts:
         """Return the number of facts that meet all conditions, each number with evidence; takes and raises as `facts`.
@@ -198,7 +197,7 @@ class Lookups:
         parameters: Mapping[str, Any] | None = None,
         *,
         limit: int | None = None,
-        timeout: float | None = None,
+        timeout: Seconds = None,
     ) -> list[dict[str, Any]]:
         """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
 
@@ -230,7 +229,7 @@ class Lookups:
 
     acypher = awaited(cypher)
 
-    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> pa.Table:
+    def sql(self, query: str, *, timeout: Seconds = None, trusted: bool = False) -> pa.Table:
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
@@ -257,20 +256,17 @@ class Lookups:
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
             more, lacking = tables_of_home(Home.of(self.settings), statements)
             files = published_tables(self.snapshot.generation)
-            if not trusted:
-                with told(lacking):
+            with told(lacking), ExitStack() as opened:
+                if not trusted:
                     return self._opened.sql.query(files, statements, more, asked)
-            with (
-                told(lacking),
-                open_tables(files, more=more) as connection,
-                self._opened.life.ended_by(connection.interrupt),
-                asked.ended_by(connection.interrupt),
-            ):
+                connection = opened.enter_context(open_tables(files, more=more))
+                for question in (self._opened.life, asked):
+                    opened.enter_context(question.ended_by(connection.interrupt))
                 return last_result(connection, statements, timeout=asked.left())
 
     asql = awaited(sql)
 
-    def communities(self, *, timeout: float | None = None) -> pa.Table:
+    def communities(self, *, timeout: Seconds = None) -> pa.Table:
         """Return COMMUNITIES of the graph, found by each call; knows no filter.
 
         Args:
@@ -283,11 +279,11 @@ class Lookups:
         """
         from lightrag_dagster.pipeline.communities import communities_of
 
-        return self._read(lambda: communities_of(self.snapshot.generation), timeout)
+        return self._seen(lambda seen: communities_of(seen.generation), None, timeout)
 
     acommunities = awaited(communities)
 
-    def changes(self, before: str | None = None, *, timeout: float | None = None) -> pa.Table:
+    def changes(self, before: str | None = None, *, timeout: Seconds = None) -> pa.Table:
         """Return CHANGES since snapshot `before`, by default the one before this; knows no filter.
 
         Args:
@@ -301,27 +297,18 @@ class Lookups:
         from lightrag_dagster.indexes.changes import changes_between, compared
 
         name = None if before is None else text(before, "before")
-        last = self.snapshot.manifest.snapshot_id
-        return self._read(lambda: changes_between(*compared(Home.of(self.settings), name, last)), timeout)
+        home, last = Home.of(self.settings), self.snapshot.manifest.snapshot_id
+        return self._seen(lambda _: changes_between(*compared(home, name, last)), None, timeout)
 
     achanges = awaited(changes)
 
-    def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None, timeout: float | None) -> Result:
+    def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None, timeout: Seconds) -> Result:
         """Ask the part of the snapshot that a filter allows."""
         asked = Filters() if filters is None else instance(filters, Filters, "filters", 'Filters, such as Filters("a")')
 
-        def ask_part() -> Result:
-            with self._opened.retriever.view(asked) as seen:
-                return ask(seen)
-
-        return self._read(ask_part, timeout)
-
-    def _read(self, work: Callable[[], Result], timeout: float | None) -> Result:
-        """Work on the snapshot in a time."""
-
         def read() -> Result:
-            with self._opened.in_use(), self.snapshot.reading():
-                return work()
+            with self._opened.in_use(), self.snapshot.reading(), self._opened.retriever.view(asked) as seen:
+                return ask(seen)
 
         return self._opened.in_time(read, seconds_of(timeout))
 

@@ -35,9 +35,7 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     invalid: set[str] = set()
 
     def resolve_mark(mark: re.Match[str]) -> str:
-        if mark[2] is None:
-            return mark[0]
-        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2])]  # such as １
+        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2] or "")]  # such as １
         kept = [number for number in numbers if number in known]
         is_code = _INDEX.match(text[mark.start() - 1 : mark.start() + 1])
         if not kept and (is_code or all(len(number) >= _YEAR for number in numbers)):

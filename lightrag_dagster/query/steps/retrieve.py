@@ -147,8 +147,8 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
     )
     left -= count(context.frame(retrieval))
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
-    notes = (_NO_ROOM.format(settings.max_total_tokens),) if hits and not chunks else ()
-    return context.with_references(replace(retrieval, chunks=tuple(chunks), notes=notes))
+    lacking = (_NO_ROOM.format(settings.max_total_tokens),) if hits and not chunks else ()
+    return context.with_references(replace(retrieval, chunks=tuple(chunks), notes=lacking))
 
 
 def _entities(search: Search, hits: Hits, count: Count, trace: Trace, budget: int) -> tuple[list[Entity], int]:
