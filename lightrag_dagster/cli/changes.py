@@ -11,7 +11,6 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.indexes.changes import changes_between, compared
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 
 _KINDS = {"document": "documents", "entity": "entities", "relation": "relations", "fact": "facts"}
 _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
@@ -26,9 +25,7 @@ def show_changes(console: Console, before: str | None, after: str | None, *, lim
         NoSnapshotError: nothing is published yet.
         StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
     """
-    home = Home.of(load_settings())
-    refresh(home)
-    first, last = compared(home, before, after)
+    first, last = compared(Home.of(load_settings()), before, after)
     changes = changes_between(first, last)
     if as_json:
         rows = [row | {end: _values(row[end]) for end in ("before", "after")} for row in changes.to_pylist()]

@@ -30,7 +30,7 @@ def export(console: Console, form: ExportFormat, place: Path | None, snapshot: s
     home = Home.of(load_settings())
     _refuse_place_in_home(home, place)
     refresh(home)
-    wanted = snapshot_named(home, snapshot) if snapshot else require_published(home)
+    wanted = require_published(home) if snapshot is None else snapshot_named(home, snapshot)
     generation = CheckedGeneration.of(home, wanted.snapshot_id)
     if place:
         made, name, kept = export_to(generation, form, place), generation.id, str(place)

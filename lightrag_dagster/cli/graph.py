@@ -156,7 +156,7 @@ def export(
 
     if place == Path():
         raise typer.BadParameter("give a file or folder that is not there yet", param_hint="PLACE")
-    if snapshot and place is None:
+    if snapshot is not None and place is None:
         raise typer.BadParameter("the home has the exports of the published snapshot; name a place", param_hint="PLACE")
     write(console(), form, place, snapshot)
 
@@ -175,7 +175,7 @@ def report(
     from lightrag_dagster.cli.export import report as write
     from lightrag_dagster.query.filters.filters import Filters
 
-    if file is None and (snapshot or filters != Filters()):
+    if file is None and (snapshot is not None or filters != Filters()):
         raise typer.BadParameter(
             "the home has the report of all of the published snapshot; name a file", param_hint="FILE"
         )

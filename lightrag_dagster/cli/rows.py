@@ -137,7 +137,7 @@ def _in_json(cell: object) -> object:
         case list() | tuple():  # a map is pairs
             return [_in_json(one) for one in cell]
         case dict():
-            return {name: _in_json(one) for name, one in cell.items()}
+            return {str(name): _in_json(one) for name, one in cell.items()}
     return cell
 
 

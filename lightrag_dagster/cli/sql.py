@@ -1,9 +1,8 @@
 """`sql`: DuckDB over the tables of a snapshot."""
 
-import re
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 
@@ -12,9 +11,10 @@ from rich.console import Console
 
 from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.core.serving import limit_further
-from lightrag_dagster.errors import LightRAGError, QueryError
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes import sql
-from lightrag_dagster.query.home_tables import tables_of_home, words_of
+from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.query.home_tables import tables_of_home, told
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -49,9 +49,13 @@ def run_sql(
     """
     home = Home.of(load_settings())
     tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
-    of_home, lacking = _of_home(home, words_of(statements), snapshot)
+    makers = {
+        "changes": lambda one: changes_between(*compared(one, after=snapshot)),
+        "communities": lambda one: _communities(one, snapshot),
+    }
+    of_home, lacking = tables_of_home(home, statements, makers)
     with (
-        _told(lacking),
+        told(lacking),
         sql.open_tables(tables, more=of_home, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(sql.PROCESS_LIMITS * sql.memory_limit(connection)),
     ):
@@ -65,40 +69,12 @@ def run_sql(
             sys.stdout.flush()
 
 
-def _of_home(home: Home, words: set[str], snapshot: str | None) -> tuple[dict[str, pa.Table], dict[str, LightRAGError]]:
-    """Return the tables that are made when they are asked for, and why others cannot be; raises StoreError."""
-    found, lacking = tables_of_home(home, words), dict[str, LightRAGError]()
-    for name, make in (("changes", _changes), ("communities", _communities)):
-        try:
-            if name in words:
-                found[name] = make(home, snapshot)
-        except LightRAGError as error:
-            lacking[name] = error
-    return found, lacking
-
-
-def _changes(home: Home, snapshot: str | None) -> pa.Table:
-    from lightrag_dagster.indexes.changes import changes_between, compared
-
-    return changes_between(*compared(home, after=snapshot))
-
-
 def _communities(home: Home, snapshot: str | None) -> pa.Table:
     from lightrag_dagster.pipeline.communities import communities, communities_of
 
-    if snapshot:
-        return communities_of(CheckedGeneration.of(home, snapshots.snapshot_named(home, snapshot).snapshot_id))
-    return communities(home)
-
-
-@contextmanager
-def _told(lacking: Mapping[str, LightRAGError]) -> Iterator[None]:
-    """Raise why a table cannot be made where SQL in the block reads it: its name may be that of a column too."""
-    try:
-        yield
-    except QueryError as error:
-        unknown = re.search(r"Table with name (\w+) does not exist", str(error))
-        raise lacking.get(unknown[1].lower(), error) if unknown else error from None
+    if snapshot is None:
+        return communities(home)
+    return communities_of(CheckedGeneration.of(home, snapshots.snapshot_named(home, snapshot).snapshot_id))
 
 
 @contextmanager
@@ -119,7 +95,7 @@ def _bounded(size: int) -> Iterator[None]:
 def _tables(home: Home, snapshot: str | None) -> sql.TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     snapshots.refresh_snapshot(home, snapshot)
-    manifest = snapshots.snapshot_named(home, snapshot) if snapshot else snapshots.published_snapshot(home)
+    manifest = snapshots.published_snapshot(home) if snapshot is None else snapshots.snapshot_named(home, snapshot)
     if manifest is not None or home.scope:
         return sql.published_tables(CheckedGeneration.of(home, snapshots.required(home, manifest).snapshot_id))
     found = _newest_tables(home)

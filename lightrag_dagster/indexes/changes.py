@@ -9,6 +9,7 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.duckdb import rows_of, spilling, unreadable
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
@@ -52,8 +53,9 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
         NoSnapshotError: nothing is published yet.
         StoreError: there is no such snapshot, or none before.
     """
-    last = snapshot_named(home, after) if after else require_published(home)
-    first = snapshot_named(home, before) if before else previous_snapshot(home, last.snapshot_id)
+    refresh(home)
+    last = require_published(home) if after is None else snapshot_named(home, after)
+    first = previous_snapshot(home, last.snapshot_id) if before is None else snapshot_named(home, before)
     if first is None:
         raise StoreError(f"there is no snapshot before {last.snapshot_id}; {listed_by(home)}")
     return CheckedGeneration.of(home, first.snapshot_id), CheckedGeneration.of(home, last.snapshot_id)

@@ -99,7 +99,8 @@ def seconds_of(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise wrong("timeout", "a number of seconds", value)
     if not 0 < (seconds := float(value)) <= TIMEOUT_MAX:
-        raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s")
+        most = f"{TIMEOUT_MAX:.2g} s at most; leave it out for any time"
+        raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s, and {most}")
     return seconds
 
 

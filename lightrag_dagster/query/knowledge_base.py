@@ -268,14 +268,15 @@ class KnowledgeBase(Lookups):
         if isinstance(query, Prepared):
             if options:
                 raise QueryError(f"a prepared question takes no options; give {', '.join(options)} to `aprepare`")
-            asked, begin = query.asked, partial(self.pieces, query)
+            asked = self._opened.asked(query.asked.left())  # so that it can be asked again when this stream was left
+            begin = partial(self.pieces, replace(query, asked=asked))
         else:
             asked, begin = self._opened.asked(options.get("timeout")), partial(self.stream, query, **options)
         try:
             pieces = await self._opened.in_thread(begin, asked)
             while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:
                 yield piece
-        except BaseException:  # not at its end, after which one that was prepared may be asked again
+        except BaseException:
             asked.give_up()
             raise
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from numbers import Integral
 from typing import Any, TypeVar, Unpack, get_args
 
@@ -22,6 +23,8 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
 Result = TypeVar("Result")
+Seconds = float | None
+"""A time, if one is given."""
 
 
 class Lookups:
@@ -36,7 +39,7 @@ class Lookups:
     settings: Settings
     _opened: Opened
 
-    def find(self, name: str, *, filters: Filters | None = None, limit: int = 20) -> Choice:
+    def find(self, name: str, *, filters: Filters | None = None, limit: int = 20, timeout: Seconds = None) -> Choice:
         """Return the entities that a name, a part of one or a misspelt one may mean, best first.
 
         The same names come before beginnings, words and similar names, and then those with most passages.
@@ -45,37 +48,43 @@ class Lookups:
             name: at most 1,000 characters.
             filters: the documents that may be seen; all, unless given.
             limit: most entities.
+            timeout: maximum time; unlimited unless given. Seconds.
 
         Raises:
             QueryError: the name is empty or too long, a source of the filter does not exist, or a value is of another
                 kind.
+            QueryTimeoutError: it takes longer than `timeout`.
             ClosedError: the knowledge base is closed, or was opened in another process.
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.query.graph.finding import find
 
         most = _number_from_1(limit, "limit")
-        return self._seen(lambda seen: find(seen, name, most), filters)
+        return self._seen(lambda seen: find(seen, name, most), filters, timeout)
 
-    def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10) -> Profile:
+    def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10, timeout: Seconds = None) -> Profile:
         """Return all about one entity.
 
         Args:
             name: its name or id.
             filters: the documents that may be seen; all, unless given.
             limit: most aliases, quotes and neighbours each.
+            timeout: as `find`.
 
         Raises:
             QueryError: no entity has the name, or several may be meant; or as `find`.
+            QueryTimeoutError: as `find`.
             ClosedError: as `find`.
             StoreError: as `find`.
         """
         from lightrag_dagster.query.graph.entity import entity
 
         most = _number_from_1(limit, "limit")
-        return self._seen(lambda seen: entity(seen, name, most), filters)
+        return self._seen(lambda seen: entity(seen, name, most), filters, timeout)
 
-    def neighbours(self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50) -> Neighbourhood:
+    def neighbours(
+        self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50, timeout: Seconds = None
+    ) -> Neighbourhood:
         """Return the entities within some hops of one; raises as `entity`.
 
         Args:
@@ -83,14 +92,22 @@ class Lookups:
             hops: most relations between them.
             filters: the documents that may be seen; all, unless given.
             limit: most entities.
+            timeout: as `find`.
         """
         from lightrag_dagster.query.graph.entity import neighbours
 
         most, furthest = _number_from_1(limit, "limit"), _number_from_1(hops, "hops")
-        return self._seen(lambda seen: neighbours(seen, name, furthest, most), filters)
+        return self._seen(lambda seen: neighbours(seen, name, furthest, most), filters, timeout)
 
     def path(
-        self, start: str, end: str, *, by: Way | None = None, filters: Filters | None = None, limit: int = 1
+        self,
+        start: str,
+        end: str,
+        *,
+        by: Way | None = None,
+        filters: Filters | None = None,
+        limit: int = 1,
+        timeout: Seconds = None,
     ) -> Connection:
         """Return the paths between two entities, each step with `limit` quotes; raises as `entity`.
 
@@ -100,13 +117,14 @@ class Lookups:
             by: `hops` for the shortest path, `weight` for the one with the smallest sum of 1 / weight; else both.
             filters: the documents that may be seen; all, unless given.
             limit: most quotes for each step.
+            timeout: as `find`.
         """
         from lightrag_dagster.query.graph.paths import paths
 
         most, ways = _number_from_1(limit, "limit"), get_args(Way)
         if by is not None and by not in ways:
             raise QueryError(f"by takes {' or '.join(ways)}, not {shown(by)}")
-        return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters)
+        return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters, timeout)
 
     afind = awaited(find)
     aentity = awaited(entity)
@@ -119,6 +137,7 @@ class Lookups:
         *,
         filters: Filters | None = None,
         limit: int = 100,
+        timeout: Seconds = None,
         **given: Unpack[FactOptions],
     ) -> FactList:
         """Return the facts that meet all conditions, newest first, and superseded ones too unless `as_of` is given.
@@ -127,18 +146,20 @@ class Lookups:
             subject: name or id of the entity that they are about.
             filters: the documents that may be seen, as if there were no others; all, unless given.
             limit: most facts.
+            timeout: as `find`.
             **given: see `FactOptions`.
 
         Raises:
             QueryError: no entity, relation or type has the name, several entities may be meant, a value or day cannot
                 be read; or as `find`.
+            QueryTimeoutError: as `find`.
             ClosedError: as `find`.
             StoreError: as `find`.
         """
         from lightrag_dagster.query.facts.asking import list_facts
 
         most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
-        return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters)
+        return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters, timeout)
 
     def count(
         self,
@@ -147,6 +168,7 @@ class Lookups:
         by: By | None = None,
         filters: Filters | None = None,
         limit: int = 100,
+        timeout: Seconds = None,
         **given: Unpack[FactOptions],
     ) -> FactCounts:
         """Return the number of facts that meet all conditions, each number with evidence; takes and raises as `facts`.
@@ -156,6 +178,7 @@ class Lookups:
             by: one number for each relation, subject, object, type of the subject, value, or year of `valid_from`.
             filters: as `facts`.
             limit: most numbers.
+            timeout: as `find`.
             **given: see `FactOptions`.
         """
         from lightrag_dagster.query.facts.asking import count_facts
@@ -163,7 +186,7 @@ class Lookups:
         most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
         if by is not None and by not in get_args(By):
             raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
-        return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters)
+        return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters, timeout)
 
     afacts = awaited(facts)
     acount = awaited(count)
@@ -174,7 +197,7 @@ class Lookups:
         parameters: Mapping[str, Any] | None = None,
         *,
         limit: int | None = None,
-        timeout: float | None = None,
+        timeout: Seconds = None,
     ) -> list[dict[str, Any]]:
         """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
 
@@ -192,8 +215,9 @@ class Lookups:
             QueryTimeoutError: it takes longer than `timeout`, or a minute.
             StoreError: the graph of this snapshot is left out, not built yet or damaged.
         """
+        most = LIMIT if limit is None else _number_from_1(limit, "limit")
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds_of(timeout)) as asked:
-            graph, most = require_graph(self.snapshot.generation, self.settings), LIMIT if limit is None else limit
+            graph = require_graph(self.snapshot.generation, self.settings)
             try:
                 found = self._opened.cypher(graph).query(query, parameters, limit=most, ask=asked.ask)
             except QueryTimeoutError:
@@ -205,7 +229,7 @@ class Lookups:
 
     acypher = awaited(cypher)
 
-    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> pa.Table:
+    def sql(self, query: str, *, timeout: Seconds = None, trusted: bool = False) -> pa.Table:
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
@@ -225,57 +249,68 @@ class Lookups:
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, words_of
+        from lightrag_dagster.query.home_tables import tables_of_home, told
 
         statements, seconds = text(query, "query"), seconds_of(timeout)
         instance(trusted, bool, "trusted", "True or False")
-        more = tables_of_home(Home.of(self.settings), words_of(statements))
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
+            more, lacking = tables_of_home(Home.of(self.settings), statements)
             files = published_tables(self.snapshot.generation)
-            if not trusted:
-                return self._opened.sql.query(files, statements, more, asked)
-            with (
-                open_tables(files, more=more) as connection,
-                self._opened.life.ended_by(connection.interrupt),
-                asked.ended_by(connection.interrupt),
-            ):
+            with told(lacking), ExitStack() as opened:
+                if not trusted:
+                    return self._opened.sql.query(files, statements, more, asked)
+                connection = opened.enter_context(open_tables(files, more=more))
+                for question in (self._opened.life, asked):
+                    opened.enter_context(question.ended_by(connection.interrupt))
                 return last_result(connection, statements, timeout=asked.left())
 
     asql = awaited(sql)
 
-    def communities(self) -> pa.Table:
+    def communities(self, *, timeout: Seconds = None) -> pa.Table:
         """Return COMMUNITIES of the graph, found by each call; knows no filter.
 
+        Args:
+            timeout: as `find`.
+
         Raises:
+            QueryTimeoutError: as `find`.
             SettingsError: the extra `graph` is not installed.
             StoreError: a table is missing or damaged.
         """
         from lightrag_dagster.pipeline.communities import communities_of
 
-        with self._opened.in_use(), self.snapshot.reading():
-            return communities_of(self.snapshot.generation)
+        return self._seen(lambda seen: communities_of(seen.generation), None, timeout)
 
     acommunities = awaited(communities)
 
-    def changes(self, before: str | None = None) -> pa.Table:
-        """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
+    def changes(self, before: str | None = None, *, timeout: Seconds = None) -> pa.Table:
+        """Return CHANGES since snapshot `before`, by default the one before this; knows no filter.
+
+        Args:
+            before: its id or name.
+            timeout: as `find`.
 
         Raises:
+            QueryTimeoutError: as `find`.
             StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
         """
         from lightrag_dagster.indexes.changes import changes_between, compared
 
         name = None if before is None else text(before, "before")
-        with self._opened.in_use(), self.snapshot.reading():
-            return changes_between(*compared(Home.of(self.settings), name, self.snapshot.manifest.snapshot_id))
+        home, last = Home.of(self.settings), self.snapshot.manifest.snapshot_id
+        return self._seen(lambda _: changes_between(*compared(home, name, last)), None, timeout)
 
     achanges = awaited(changes)
 
-    def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None) -> Result:
+    def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None, timeout: Seconds) -> Result:
         """Ask the part of the snapshot that a filter allows."""
         asked = Filters() if filters is None else instance(filters, Filters, "filters", 'Filters, such as Filters("a")')
-        with self._opened.in_use(), self.snapshot.reading(), self._opened.retriever.view(asked) as seen:
-            return ask(seen)
+
+        def read() -> Result:
+            with self._opened.in_use(), self.snapshot.reading(), self._opened.retriever.view(asked) as seen:
+                return ask(seen)
+
+        return self._opened.in_time(read, seconds_of(timeout))
 
 
 _MOST = 2**31

@@ -14,7 +14,7 @@ from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.indexes.cypher import CypherReader
 from lightrag_dagster.query.arguments import seconds_of
-from lightrag_dagster.query.asked import UnderWay
+from lightrag_dagster.query.asked import UnderWay, asking, current
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot
@@ -91,6 +91,18 @@ class Opened:
     def asked(self, seconds: object) -> UnderWay:
         """Begin a question of an event loop; raises QueryError for a time that is none."""
         return UnderWay(seconds_of(seconds), self._turns)
+
+    def in_time(self, work: Callable[[], Result], seconds: float | None) -> Result:
+        """Work on a question; if it has a time of its own, in a thread, which may end after it. Raises as `work`.
+
+        Raises:
+            QueryTimeoutError: it takes longer.
+            ClosedError: the knowledge base is closed, also meanwhile.
+        """
+        if seconds is None or current().left() is not None:
+            return work()
+        with self.in_use(), asking(seconds) as asked:
+            return asked.result(self._awaited.submit(contextvars.copy_context().run, work))
 
     async def in_thread(self, function: Callable[[], Result], asked: UnderWay) -> Result:
         """Work on a question in a thread, in the caller's context; raises as it does, and ClosedError.

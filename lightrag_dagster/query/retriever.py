@@ -110,9 +110,8 @@ class Retriever:
             settled = replace(question, keywords=keywords)
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
             found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
-        return replace(
-            found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(question, found))
-        )
+        told = (*question.notes, *snapshot.notes, *found.notes, *self._lacking(question, found))
+        return replace(found, steps=trace.steps, notes=told)
 
     def _reranker(self) -> Rerank | None:
         provider = self._settings.rerank.provider

@@ -51,6 +51,7 @@ def test_a_file_of_ones_own_and_what_it_does_not_hold(export: Export, published_
         (("xlsx",), "graphml"),
         (("graphml", "--snapshot", "gen-1"), "name a place"),
         (("graphml", "out", "--snapshot", "nowhere"), "nowhere"),
+        (("graphml", "out", "--snapshot", ""), "there is no snapshot"),
         (("graphml", ""), "give a file or folder that is not there yet"),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes import sql as tables
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
@@ -232,6 +233,8 @@ def test_a_snapshot_is_chosen(sql: Run, published_home: Path) -> None:
     statement = "SELECT count(DISTINCT source) AS n FROM chunks"
     assert sql(statement, "--format", "csv", "--snapshot", snapshot) == (0, "n\n2\n", "")
     assert sql(statement, "--snapshot", "nowhere")[0] == 2
+    assert sql(statement, "--snapshot", "")[0] == 2  # such as of a variable that is not set
+    assert "there is no snapshot " in sql("FROM changes", "--snapshot", "")[2]
 
 
 CELLS = """
@@ -316,6 +319,22 @@ def test_a_column_or_view_may_have_the_name_of_a_table_that_cannot_be_made(sql: 
 )
 def test_tables_of_the_home_are_found_in_any_statement(sql: Run, statement: str) -> None:
     assert sql(statement, "--format", "csv")[::2] == (0, "")
+
+
+def test_a_damaged_ledger_fails_only_statements_that_read_it(
+    sql: Run, published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(shutil.copytree(published_home, tmp_path / "copy"))
+    (home / "ledger.sqlite").write_text("no database")
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    statement, said = "select 'costs, ledger' as said", ["costs, ledger"]
+    assert sql(statement, "--format", "csv")[::2] == (0, "")
+    assert "ledger.sqlite" in sql("from costs")[2]
+    with KnowledgeBase.open(home) as knowledge:
+        for trusted in (True, False):
+            assert knowledge.sql(statement, trusted=trusted)["said"].to_pylist() == said
+            with pytest.raises(StoreError, match=r"ledger\.sqlite"):
+                knowledge.sql("from Ledger", trusted=trusted)
 
 
 def test_the_ledger_is_a_table_of_its_own(sql: Run) -> None:

@@ -187,6 +187,26 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
+def test_a_reader_with_an_empty_cache_sees_every_snapshot(
+    in_bucket: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources")
+    for text in (RIVER, FLOOD):
+        write_source(settings, "notes", {"text.txt": text})
+        build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        changes = knowledge.changes()
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "lister")) as knowledge:
+        assert knowledge.sql("FROM snapshots").num_rows == 2
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "reader")) as knowledge:
+        assert knowledge.changes().equals(changes)
+    monkeypatch.setattr("lightrag_dagster.cli.sql.load_settings", lambda: on_machine(settings, tmp_path / "analyst"))
+    run_sql(None, "SELECT count(*) AS n FROM changes", "csv")  # type: ignore[arg-type]
+    assert capsys.readouterr().out == f"n\n{changes.num_rows}\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
     in_bucket: Settings, buckets: S3Server, tmp_path: Path
 ) -> None:

@@ -92,6 +92,9 @@ def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years)
     assert [one.id for one in compared(home, first)] == [first, second]
     with pytest.raises(StoreError, match=f"there is no snapshot before {first}"):
         compared(home, after=first)
+    for ends in (("", second), (first, "")):
+        with pytest.raises(StoreError, match="there is no snapshot"):
+            compared(home, *ends)
     with KnowledgeBase.open(settings=settings) as knowledge:
         expected = changes_between(Generation(home, first), Generation(home, second))
         assert knowledge.changes().equals(expected)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import QueryError, QueryTimeoutError, TransientProviderError
+from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, TransientProviderError
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
@@ -192,6 +192,21 @@ def test_a_question_that_was_streamed_can_be_answered(home: Path, loopback: Loop
         assert asyncio.run(stream_and_answer()) == ("Jonas Feld. ", "Jonas Feld.")
 
 
+def test_a_question_whose_stream_was_left_can_be_asked_again(home: Path, loopback: Loopback) -> None:
+    loopback.chat = lambda body: "Jonas Feld."
+
+    async def leave_and_answer() -> tuple[str, str, str]:
+        prepared = await knowledge.aprepare(QUESTION, mode="naive")
+        left = knowledge.astream(prepared)
+        first = await anext(left)
+        await left.aclose()  # type: ignore[attr-defined]
+        again = "".join([piece async for piece in knowledge.astream(prepared)])
+        return first, again, knowledge.answer(prepared).text
+
+    with KnowledgeBase.open(settings=load_settings(home=home, llm=OPENAI)) as knowledge:
+        assert asyncio.run(leave_and_answer()) == ("Jonas ", "Jonas Feld. ", "Jonas Feld.")
+
+
 @pytest.mark.parametrize(
     ("llm", "query", "attempts"),
     [
@@ -216,5 +231,41 @@ def test_a_question_is_retried_less_than_a_build(
 def test_a_time_that_is_none_is_refused(published_home: Path, timeout: Any) -> None:
     with KnowledgeBase.open(published_home) as knowledge:
         for ask in (knowledge.query, lambda *given, **options: asyncio.run(knowledge.aquery(*given, **options))):
-            with pytest.raises(QueryError, match="timeout"):
+            with pytest.raises(QueryError, match=r"timeout (takes a number|.* more than 0 s, and 9)"):
                 ask(QUESTION, timeout=timeout)
+
+
+LOOKUPS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("find", "entity", "neighbours", "facts", "count"), ("Station 14",)),
+    "path": ("Station 14", "Halden Weir"),
+    **dict.fromkeys(("communities", "changes"), ()),
+    "sql": ("FROM chunks",),
+    "cypher": ("RETURN 1",),
+}
+
+
+@pytest.mark.parametrize("name", [*LOOKUPS, *(f"a{one}" for one in LOOKUPS)])
+def test_every_question_takes_a_time(published_home: Path, name: str) -> None:
+    def ask(timeout: float) -> object:
+        found = getattr(knowledge, name)(*LOOKUPS[name.removeprefix("a")], timeout=timeout)
+        return asyncio.run(found) if name not in LOOKUPS else found
+
+    with KnowledgeBase.open(published_home) as knowledge:
+        with pytest.raises(QueryTimeoutError, match="the question took longer than 1e-09 s"):
+            ask(1e-9)
+        with pytest.raises(QueryError, match="timeout"):
+            ask(0)
+        if name.endswith("changes"):
+            with pytest.raises(StoreError, match="there is no snapshot before"):
+                ask(60)
+        else:
+            assert ask(60) is not None
+
+
+def test_work_that_takes_too_long_is_not_waited_for(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as knowledge:
+        started, ended = time.monotonic(), threading.Event()
+        with pytest.raises(QueryTimeoutError, match=r"took longer than 0\.1 s"):
+            knowledge._opened.in_time(lambda: ended.wait(5), 0.1)
+        assert time.monotonic() - started < 2
+        ended.set()

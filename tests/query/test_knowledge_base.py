@@ -17,10 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import (
     ClosedError,
     EmbeddingError,
@@ -30,6 +32,7 @@ from lightrag_dagster.errors import (
     StoreError,
 )
 from lightrag_dagster.query.mode import ModeName
+from lightrag_dagster.query.steps.context import prompt_of
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -149,8 +152,17 @@ def test_limits_and_budgets(knowledge: KnowledgeBase) -> None:
     bare = knowledge.retrieve(STATION, keywords=KEYWORDS, max_entity_tokens=1, max_relation_tokens=1)
     assert (bare.entities, bare.relations) == ((), ())
     assert bare.chunks
-    assert knowledge.retrieve(STATION, keywords=KEYWORDS, max_total_tokens=1).chunks == ()
+    assert knowledge.retrieve(STATION, keywords=KEYWORDS, max_total_tokens=1).empty
     assert len(knowledge.retrieve(STATION, keywords=KEYWORDS, mode="local", top_k=1).entities) == 1
+
+
+@pytest.mark.parametrize("most", [1, 600, 700, 800, 900, 1000, 1200, 1500])
+def test_the_whole_prompt_is_bounded(knowledge: KnowledgeBase, most: int) -> None:
+    count = load_tokenizer(knowledge.settings.chunking.encoding).count
+    found = knowledge.prepare(STATION, keywords=KEYWORDS, max_total_tokens=most)
+    assert found.request is None or count(prompt_of(found.request)) <= most
+    says = f"max_total_tokens, {most:,}, leaves no room for a passage; raise it, or lower max_entity_tokens"
+    assert any(one.startswith(says) for one in found.retrieval.notes) == (not found.retrieval.chunks)
 
 
 def test_context_and_prompt_show_what_the_model_sees(knowledge: KnowledgeBase) -> None:
@@ -411,7 +423,10 @@ def test_cypher_says_when_rows_are_cut_that_nobody_limited(knowledge: KnowledgeB
         assert len(knowledge.cypher(numbers)) == 1000
     assert warned[0].filename == __file__
     assert len(knowledge.cypher(numbers, limit=5)) == 5
-    assert len(knowledge.cypher(numbers, limit=2000)) == 1001
+    assert len(knowledge.cypher(numbers, limit=np.int64(2000))) == 1001  # type: ignore[arg-type]
+    for limit in (True, 0, 1.5):
+        with pytest.raises(QueryError, match="limit takes a whole number from 1"):
+            knowledge.cypher(numbers, limit=limit)  # type: ignore[arg-type]
     assert len(knowledge.cypher("UNWIND range(1, 1000) AS x RETURN x")) == 1000
 
 

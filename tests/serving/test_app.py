@@ -58,6 +58,8 @@ def client(published_home: Path) -> Iterator[httpx2.Client]:
         ("POST", "/query", {"json": {"query": "x" * 1_000_001}}, 413, "1,000,000 bytes"),
         ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"sources": "nowhere"}}}, 422, "nowhere"),
         ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"source": "a"}}}, 422, "mean filters.sources?"),
+        ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"tags": {"a": 0}}}}, 422, "filters.tags takes"),
+        ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"tags": [3]}}}, 422, "each of filters.tags"),
         ("POST", "/facts", {"json": {"as_of": "never"}}, 422, "never"),
         ("GET", "/health", {"headers": {"host": "evil.example"}}, 421, "localhost"),
     ],

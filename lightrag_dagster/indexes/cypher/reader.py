@@ -69,7 +69,7 @@ class CypherReader:
         Args:
             query: Cypher that only reads the graph.
             parameters: values of its `$name` parameters.
-            limit: maximum number of rows.
+            limit: maximum number of rows, from 1.
             seconds: maximum time.
             ask: asks the process in the time that the caller has left.
 
@@ -151,8 +151,6 @@ def require_graph(generation: Generation, settings: Settings) -> Path:
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
     """Return the message for the process; raises QueryError for a query that is refused or cannot be sent."""
-    if not isinstance(limit, int) or limit < 1:
-        raise QueryError(f"limit is {limit!r}; it must be a whole number from 1")
     if not isinstance(query, str):
         raise QueryError(f"the Cypher is a text, not a {type(query).__name__}")
     if not isinstance(parameters, Mapping):

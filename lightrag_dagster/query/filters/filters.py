@@ -5,14 +5,14 @@ from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import SkipValidation
 
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import shown, texts
 
-Texts = Annotated[str | Iterable[str], Field(union_mode="left_to_right")] | None
-"""One text or several; pydantic, which reads filters in requests, would take a text for its letters otherwise."""
+Texts = Annotated[str | Iterable[str], SkipValidation] | None
+"""One text or several; pydantic, which reads filters in requests, would take an object for a list of its keys."""
 
 _MOST = 1_000
 """Most values of a list that is compared with every document, which takes a second for some million comparisons."""

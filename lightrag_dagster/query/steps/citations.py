@@ -7,8 +7,10 @@ from typing import NamedTuple
 from lightrag_dagster.query.answer_text import HEADING
 from lightrag_dagster.query.types import Reference
 
-# [1], [1, 3] or 【1†source】, except in a Markdown link and a link definition.
-_MARK = re.compile(r"( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?![(:])")
+# A link definition, or else [1], [1, 3] or 【1†source】, except in a Markdown link; a range, as [0-9], may be code.
+_MARK = re.compile(
+    r"^[ \t]*\[\d+\]:|( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()", re.MULTILINE
+)
 _INDEX = re.compile(r"[A-Za-z0-9_]\[")  # may begin an index into code
 _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
 _YEAR = 4  # digits; models invent numbers near to those that they were given
@@ -33,7 +35,7 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     invalid: set[str] = set()
 
     def resolve_mark(mark: re.Match[str]) -> str:
-        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2])]  # such as １
+        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2] or "")]  # such as １
         kept = [number for number in numbers if number in known]
         is_code = _INDEX.match(text[mark.start() - 1 : mark.start() + 1])
         if not kept and (is_code or all(len(number) >= _YEAR for number in numbers)):

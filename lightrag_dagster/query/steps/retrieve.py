@@ -39,6 +39,9 @@ Rerank = Callable[[str, Sequence[str], int, dict[str, Any]], Sequence[tuple[int,
 
 _MOST_ITEMS = 100
 _LINES_AT_ONCE = 32
+_NO_ROOM = (
+    "max_total_tokens, {:,}, leaves no room for a passage; raise it, or lower max_entity_tokens and max_relation_tokens"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -119,9 +122,13 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         notes |= found.notes
     if settings.hops:
         found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
-    entities, of_entities = _entities(search, found.entities, count, trace)
-    facts, of_facts = _facts(search, [*found.entities][: len(entities)], count, trace)
-    relations, of_relations = _relations(search, found.relations, count, trace, of_facts)
+    left = settings.max_total_tokens - reserved
+    entities, used = _entities(search, found.entities, count, trace, min(left, settings.max_entity_tokens))
+    left -= used
+    budget = min(left, settings.max_relation_tokens)
+    facts, of_facts = _facts(search, [*found.entities][: len(entities)], count, trace, budget)
+    relations, used = _relations(search, found.relations, count, trace, budget - of_facts)
+    left -= of_facts + used
     if mode.related_chunks:
         found = _with_related(search, found, len(entities), len(relations), trace)
     hits = found.chunks
@@ -138,30 +145,28 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         facts=tuple(facts),
         as_of=search.as_of.isoformat() if search.as_of and facts else None,
     )
-    left = (
-        settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(context.frame(retrieval))
-    )
+    left -= count(context.frame(retrieval))
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
-    return context.with_references(replace(retrieval, chunks=tuple(chunks)))
+    lacking = (_NO_ROOM.format(settings.max_total_tokens),) if hits and not chunks else ()
+    return context.with_references(replace(retrieval, chunks=tuple(chunks), notes=lacking))
 
 
-def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Entity], int]:
-    read, budget = search.snapshot.entities, search.settings.max_entity_tokens
+def _entities(search: Search, hits: Hits, count: Count, trace: Trace, budget: int) -> tuple[list[Entity], int]:
+    read = search.snapshot.entities
     with trace.step("entities") as notes:
         kept, used = fitting(read(hits), context.entity_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in read(some)])
     return kept, used
 
 
-def _facts(search: Search, entities: list[int], count: Count, trace: Trace) -> tuple[list[Fact], int]:
+def _facts(search: Search, entities: list[int], count: Count, trace: Trace, budget: int) -> tuple[list[Fact], int]:
     """Return the facts about entities that fit, in the order in which they are shown; there is no step without any."""
     seen, day = search.snapshot, search.as_of
     if not entities or seen.facts is None or not len(rows := facts_about(seen.facts, np.array(entities), day)):
         return [], 0
     read = partial(read_facts, seen, seen.facts)
     with trace.step("facts") as notes:
-        budget = min(FACT_TOKENS, search.settings.max_relation_tokens)
-        kept, used = fitting(read(rows), _cited_line, count, budget, _LINES_AT_ONCE)
+        kept, used = fitting(read(rows), _cited_line, count, min(FACT_TOKENS, budget), _LINES_AT_ONCE)
         hits = dict.fromkeys(rows.tolist())
         notes |= trace.kept(hits, len(kept), lambda some: map(_said, read(np.array([*some], dtype=np.int32))))
         return [kept[place] for place in in_order(seen.facts, rows[: len(kept)], day)], used
@@ -177,9 +182,8 @@ def _said(fact: Fact) -> str:
     return f"{fact.subject} — {fact.relation} — {fact.object or fact.value}{when}"
 
 
-def _relations(search: Search, hits: Hits, count: Count, trace: Trace, taken: int) -> tuple[list[Relation], int]:
-    """Return the relations that fit beside what facts have taken of their budget."""
-    read, budget = search.snapshot.relations, search.settings.max_relation_tokens - taken
+def _relations(search: Search, hits: Hits, count: Count, trace: Trace, budget: int) -> tuple[list[Relation], int]:
+    read = search.snapshot.relations
     with trace.step("relations") as notes:
         kept, used = fitting(read(hits), context.relation_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])

@@ -106,14 +106,6 @@ def test_wrong_parameters_are_named(reader: CypherReader, parameters: Any, reaso
         reader.query("MATCH (e:Entity {name: $name}) RETURN e", parameters)
 
 
-@pytest.mark.parametrize(
-    ("limit", "reason"), [(0, "limit is 0"), (-1, "limit is -1"), ("3", "limit is '3'"), (1.5, "1.5")]
-)
-def test_a_limit_is_a_number_of_rows(reader: CypherReader, limit: Any, reason: str) -> None:
-    with pytest.raises(QueryError, match=f"{reason}; it must be a whole number from 1"):
-        reader.query(NAMES, limit=limit)
-
-
 def test_a_query_is_a_text(reader: CypherReader) -> None:
     with pytest.raises(QueryError, match="the Cypher is a text, not a NoneType"):
         reader.query(None)  # type: ignore[arg-type]
