@@ -1,13 +1,9 @@
 import asyncio
-import os
-import subprocess
-import sys
-import time
-from contextlib import closing, suppress
+from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
@@ -210,20 +206,10 @@ def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -
     assert not list(home.generation(half.id).glob(".*"))
 
 
-PUBLISH = """
-import asyncio, sys
-from pathlib import Path
-from lightrag_dagster.storage.home import Home
-from tests.graphs import graph_rows
-from tests.storage.corpus import build, merge, publish
-home = Home(Path(sys.argv[1]))
-print("go", flush=True)
-publish(asyncio.run(build(merge(home, "river", "office"))))
-"""
-
-
-@pytest.mark.parametrize("by_gate", [False, True])
-@pytest.mark.parametrize("step", ["record_files", "atomic.sync_tree", "_point_or_hold", "set_published"])
+@pytest.mark.parametrize(
+    ("step", "by_gate"),
+    [*product(("record_files", "atomic.sync_tree", "_point_or_hold"), (False, True)), ("set_published", True)],
+)
 def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
     first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, step: str, *, by_gate: bool
 ) -> None:
@@ -243,7 +229,7 @@ def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
 
     with monkeypatch.context() as interrupted:
         interrupted.setattr(f"{snapshots.__name__}.{step}", stop)
-        with suppress(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             publish(final)
     waits = newest_snapshot(home)
     assert waits is not None
@@ -267,30 +253,6 @@ def test_a_hold_that_outlived_its_end_waits_for_no_earlier_snapshot(first: Gener
     assert snapshots.release(home).snapshot_id == second.id
 
 
-@pytest.mark.long  # test_crashes.py kills one
-def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    first = publish(generation_of(home, "river"))
-    root = Path(__file__).parents[3]
-    with subprocess.Popen(
-        [sys.executable, "-c", PUBLISH, str(home.root)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
-    ) as run:
-        assert run.stdout is not None
-        assert run.stdout.readline() == "go\n"
-        time.sleep(0.3)
-        run.kill()
-    seen = published_snapshot(home)
-    assert seen is not None
-    second = publish(generation_of(home, "river", "office"))
-    assert seen in (first, second)
-    assert published_snapshot(home) == second
-    reader = open_vectors(home, second.vectors.tables["entity_vectors"])
-    assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()
-
-
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_release_that_was_killed_holds_nothing_back(
     first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, *, moved: bool
@@ -307,7 +269,7 @@ def test_a_release_that_was_killed_holds_nothing_back(
 
     with monkeypatch.context() as interrupted:
         interrupted.setattr(snapshots, "set_published", stop)
-        with suppress(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             snapshots.release(home)
     assert snapshots.held_snapshot(home) == (None if moved else first.id)
     publish(Generation(home, first.id) if moved else second)
@@ -325,7 +287,7 @@ def test_a_rollback_that_was_killed_after_another_still_holds(
     snapshots.rollback(home, first.id)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(snapshots, "set_published", lambda *_: 1 / 0)
-        with suppress(ZeroDivisionError):
+        with pytest.raises(ZeroDivisionError):
             snapshots.rollback(home, second.id)
     assert snapshots.held_snapshot(home) == second.id
     publish(first)
