@@ -1,14 +1,10 @@
 import asyncio
-from contextlib import closing
 from itertools import product
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
-from lightrag_dagster.indexes.cypher.reader import CypherReader
-from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -22,8 +18,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     read_manifest,
 )
 from lightrag_dagster.storage.snapshots.verify import find_damage
-from tests.graphs import graph_rows
-from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
+from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
 
 
 @pytest.fixture(scope="module")
@@ -127,40 +122,6 @@ def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, secon
     with building(home, 0) as lock:
         assert snapshots.publish(home, second, [], lock).snapshot_id == second.id
     assert published_snapshot(home) != good
-
-
-@pytest.mark.long  # test_readers.py holds it too
-def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    first = publish(generation_of(home, "river", "office"))
-    generation = Generation(home, first.snapshot_id)
-    reader = open_vectors(home, first.vectors.tables["entity_vectors"])
-    question = reader.vectors([generation.read_table("entities")["entity_id"][0].as_py()]).popitem()[1]
-    count = "MATCH (:Chunk)-[m:MENTIONS]->(e:Entity) RETURN count(*) AS edges"
-    with (
-        duckdb.connect(generation.path("views.duckdb"), read_only=True) as views,
-        closing(CypherReader(generation.path("graph.kuzu"))) as graph,
-    ):
-
-        def seen() -> list[object]:
-            return [
-                views.execute("SELECT entity_id, name FROM entities ORDER BY ALL").fetchall(),
-                views.execute("SELECT count(*) FROM chunks").fetchall(),
-                graph.query(count),
-                reader.search(question, 10, -1.0),
-                reader.rows().sort_by("id").to_pylist(),
-            ]
-
-        before = seen()
-        write_source(home, "office", {"new.md": [["Oslo", "Bergen"]]})
-        second = publish(generation_of(home, "river", "office"))
-        third = publish(generation_of(home, "river"))
-        assert seen() == before
-    assert published_snapshot(home) == third
-    newer = Generation(home, second.snapshot_id).path("graph.kuzu")
-    assert graph_rows(newer, "MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
-    reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
-    assert reopened.rows().sort_by("id").to_pylist() == before[-1]
 
 
 @pytest.mark.parametrize("content", ["", "gen-1", '{"snapshot": "gen-1"}'])
