@@ -101,7 +101,7 @@ test-long: .venv/long
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -qq -y chromium > /dev/null; } \
 		|| echo "without chromium, tests of the report in a browser are skipped: apt-get install chromium"
 	$(BIN)/mypy --python-version 3.13
-	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
+	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long --hypothesis-profile many
 	$(PYTEST) -m 'hypothesis and not long' --hypothesis-profile many
 	for seed in 1 2 3; do $(PYTEST) -m 'not long' --shuffle $$seed || exit; done
 	yes > /dev/null & one=$$!; yes > /dev/null & two=$$!; trap "kill $$one $$two" EXIT; $(PYTEST) -m 'not long' --shuffle 4

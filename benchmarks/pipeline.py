@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    index_log = logging.getLogger("lightrag_dagster.indexes.lance")
+    index_log = logging.getLogger("lightrag_dagster.indexes.vector_index")
     index_log.setLevel(logging.INFO)
     index_log.addHandler(logging.StreamHandler())
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,7 +1,10 @@
 """What tests of the whole pipeline share: making sources, running, and looking at what was published."""
 
 import hashlib
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -10,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
@@ -161,3 +165,12 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     contents["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
     contents["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
     return contents
+
+
+def without_rights(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run Python without root's rights to list and write what it may not."""
+    before = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    if before and not shutil.which("setpriv"):
+        pytest.skip("root may list and write anything")
+    command = [*before, sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)

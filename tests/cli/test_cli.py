@@ -136,7 +136,7 @@ def test_a_knowledge_base_from_the_command_line(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["local", pytest.param("processes", marks=pytest.mark.long)])
+@pytest.mark.parametrize("engine", ["local", "processes"])
 def test_its_options_reach_workers_and_dagsters_jobs_and_are_forgotten(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, engine: str
 ) -> None:

@@ -1,6 +1,7 @@
 """The demo, with one of its documents and questions: the whole of it is run by `make demo`."""
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
+from tests.docs.test_analysts import examples as commands_in
+from tests.docs.test_analysts import prints
 from tests.support import build, published
 
 
@@ -57,17 +60,22 @@ def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
 
 @pytest.mark.long
 def test_the_readme_shows_what_the_demo_prints(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LIGHTRAG_HOME", "demo")
     monkeypatch.setenv("COLUMNS", "120")
     printed = command(capfd, monkeypatch, "demo")[1]
-    block = (demo._EXAMPLES.parent / "README.md").read_text().partition("The demo ends like this:\n\n```\n")[2]
-    shown = block.partition("\n```")[0]
+    page = (demo._EXAMPLES.parent / "README.md").read_text()
+    shown = page.partition("The demo ends like this:\n\n```\n")[2].partition("\n```")[0]
     # The id is of the files' times too, which are those of the clone.
     other = re.compile(r" +[\d.]+ │$|gen-[0-9a-f]+", re.MULTILINE)
     assert shown.startswith("Built and published gen-")
     assert other.sub("", shown) in other.sub("", printed)
+
+    questions = commands_in(page.partition("\n## Query the tables\n")[2].partition("\n## ")[0])
+    assert len(questions) == 4
+    for line, shown in questions:
+        assert prints(shown, command(capfd, monkeypatch, *shlex.split(line)[1:])[1]), line
 
 
 def test_in_the_clone_the_commands_are_short(monkeypatch: pytest.MonkeyPatch) -> None:

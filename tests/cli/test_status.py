@@ -4,8 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,10 +18,7 @@ from tests.cli.test_cli import command
 from tests.layouts import as_another_layout
 from tests.loopback import Loopback
 from tests.passes import WORKS, answer, facts_of, is_of_pass, write_schemas
-from tests.support import FLOOD, RIVER, build, first_build
-
-_WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override"]
-"""Before a command: root may write what it may not only while it has this right."""
+from tests.support import FLOOD, RIVER, build, first_build, without_rights
 
 
 @pytest.mark.long
@@ -364,7 +359,6 @@ def test_a_damaged_database_ends_it_after_all_else(
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")
 def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)
     (tmp_path / "sources" / "notes" / "river.md").write_text(RIVER)
@@ -372,8 +366,8 @@ def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> Non
     Ledger(home / "ledger.sqlite").add(Entry("run", "extract", "notes", "model", 1, 0, 100, 0, 20, 0.25))
     for path in (*home.rglob("*"), home):
         path.chmod(0o500 if path.is_dir() else 0o400)
-    asked = [sys.executable, "-m", "lightrag_dagster", "--home", str(home), "--sources", "sources", "status"]
-    found = subprocess.run([*_WITHOUT_RIGHTS, *asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+    asked = ("-m", "lightrag_dagster", "--home", home, "--sources", "sources", "status")
+    found = without_rights(*asked, cwd=tmp_path)
     assert (found.returncode, found.stderr) == (0, "")
     assert "Published: gen-" in found.stdout
     assert "Spent: $0.2500 so far, $0.2500 of it in " in found.stdout

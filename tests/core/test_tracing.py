@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
+from tests.support import RIVER, write_source
 
 QUESTION = "Who maintains the gauge?"
 
@@ -67,16 +73,16 @@ def collector() -> Iterator[Collector]:
         thread.join()
 
 
-def query(collector: Collector, *options: str) -> subprocess.CompletedProcess[str]:
-    """Ask by the command line, in a process that sends its spans to a collector."""
+def lightrag(collector: Collector, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process that sends its spans to a collector."""
     script = (
         "import os, sys\n"
         f"os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'] = 'http://127.0.0.1:{collector.server_port}'\n"
         "from lightrag_dagster.cli import console\n"
-        f"sys.argv = ['lightrag-dagster', 'query', {QUESTION!r}, *{options!r}]\n"
+        f"sys.argv = ['lightrag-dagster', *{arguments!r}]\n"
         "console()\n"
     )
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=180, check=False)
 
 
 @pytest.fixture
@@ -114,7 +120,7 @@ def test_a_call_has_the_account_that_it_is_billed_to(loopback: Loopback, collect
 @pytest.mark.usefixtures("_home")
 def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.chat = lambda body: '{"high_level_keywords": ["upkeep"], "low_level_keywords": ["gauge"]}'
-    answered = query(collector, "--mode", "mix")
+    answered = lightrag(collector, "query", QUESTION, "--mode", "mix")
 
     assert answered.returncode == 0, answered.stderr
     spans = collector.spans
@@ -135,9 +141,30 @@ def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None
 
 @pytest.mark.long
 @pytest.mark.usefixtures("_home")
+def test_calls_of_an_ingestion_name_their_run_and_source(
+    loopback: Loopback, collector: Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loopback.chat = offline_answer
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "new"))
+    write_source(load_settings(), "notes", {"river.md": RIVER})
+    ended = lightrag(collector, "run")
+    assert ended.returncode == 0, ended.stderr
+    home = Home(tmp_path / "new")
+    with open_instance(home) as instance:
+        runs = {one.run_id for one in instance.get_runs()}
+    (named,) = set(Ledger(home.ledger).entries()["run"].to_pylist())
+    called = [one for one in collector.spans["chat gpt-4o-mini"] if one["lightrag.role"] == "extract"]
+    assert called
+    for one in called:
+        assert one["dagster.run.id"] in runs
+        assert (one["lightrag.run"], one["lightrag.source"]) == (named, "notes")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_home")
 def test_a_failed_call_is_an_error_in_the_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.fault = lambda received: Reply.error(401)
-    answered = query(collector)
+    answered = lightrag(collector, "query", QUESTION)
     assert answered.returncode == 2
     (failed,) = collector.spans["chat gpt-4o-mini"]
     assert (failed["error"], failed["error.type"]) == (True, "ProviderAccessError")

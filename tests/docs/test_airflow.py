@@ -41,13 +41,6 @@ with TestClient(create_app()) as client:
 PROGRAM = Path(sys.executable).with_name("lightrag-dagster")
 
 
-def options_of(command: str) -> set[str]:
-    """Return the options of a command, by its own help."""
-    environment = os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}
-    done = subprocess.run([PROGRAM, command, "--help"], env=environment, capture_output=True, text=True, check=True)
-    return set(re.findall(r"--[a-z][a-z-]+", done.stdout))
-
-
 def test_the_cron_job_is_one_and_its_pod_is_as_restricted_asks() -> None:
     (manifest,) = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
     assert as_kubernetes_reads(manifest) == manifest
@@ -57,16 +50,6 @@ def test_the_cron_job_is_one_and_its_pod_is_as_restricted_asks() -> None:
     pod = job["template"]["spec"]
     assert faults(pod) == []
     assert (pod["containers"][0]["image"], pod["restartPolicy"]) == (IMAGE, "Never")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("command", ["run", "status"])
-def test_options_on_the_page_and_in_the_example_are_there(command: str) -> None:
-    text = PAGE + EXAMPLE.read_text(encoding="utf-8").replace('", "', " ").replace('"', "")
-    lines = re.findall(rf"lightrag(?:-dagster|\()[, ]*{command}\b(.*)", text)
-    named = {option for line in lines for option in re.findall(r"--[a-z][a-z-]+", line)}
-    assert named
-    assert named <= options_of(command)
 
 
 class Airflow:

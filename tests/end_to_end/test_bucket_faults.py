@@ -178,12 +178,13 @@ def test_a_postgres_that_restarts_midway_ends_in_a_retry_or_one_line(
             server.stop()
             server.start()
 
-        buckets.failing = AtWrite(step, restart)
+        fault = buckets.failing = AtWrite(step, restart)
         said = ""
         try:
             build(settings, graph=True)
         except StoreError as error:
             said = str(error)
+        assert fault.seen >= step
         assert not said or "database" in said or "lock" in said
         buckets.failing = lambda environ: False
         build(settings, graph=True)

@@ -70,7 +70,6 @@ def test_a_build_that_was_killed_is_completed_by_the_next_one(
 
 
 @pytest.mark.long  # a whole run
-@pytest.mark.long
 def test_a_plan_waits_for_no_builder(
     expected: tuple[Settings, dict[str, object]], tmp_path: Path, postgres: SecretStr
 ) -> None:

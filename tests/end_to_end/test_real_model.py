@@ -203,16 +203,16 @@ def test_a_server_that_is_killed_loses_no_answer(tmp_path: Path) -> None:
             time.sleep(0.1)
         server.kill()
 
-    killer = threading.Thread(target=kill)
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     with pytest.raises(ProviderAccessError, match="cannot be reached"):
         build(settings)
-    killer.join()
+    killer.join(60)
     before = server.answered()
+    assert before >= 1
     try:
         server.start()
         build(settings)
     finally:
         server.kill()
     check_accounts(settings, server.answered())
-    assert before >= 1

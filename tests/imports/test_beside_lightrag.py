@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.bench import ROOT
 from benchmarks.bench.corpus import edited, passage
-from benchmarks.bench.environment import VOCABULARY, InstallError, lightrag_python
+from benchmarks.bench.environment import VOCABULARY, lightrag_python
 from benchmarks.bench.server import Server, serving
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.imports import import_base, read_lightrag
@@ -36,10 +36,6 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def folder(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working directory, of which one document was edited, two deleted, an entity edited and two merged."""
-    try:
-        python = lightrag_python()
-    except InstallError as error:
-        pytest.skip(str(error))
     name = passage(RETYPED).entities[0]
     steps = {
         "dimensions": DIMENSIONS,
@@ -52,7 +48,7 @@ def folder(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("lightrag")
     environment = os.environ | {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "PYTHONPATH": str(ROOT)}
     environment["TIKTOKEN_CACHE_DIR"] = str(VOCABULARY)
-    command = [str(python), "-m", "tests.imports.lightrag_writer", str(made)]
+    command = [str(lightrag_python()), "-m", "tests.imports.lightrag_writer", str(made)]
     subprocess.run(command, input=json.dumps(steps), text=True, env=environment, check=True, capture_output=True)
     assert server.counts()["extract"] == PASSAGES + 1
     return made

@@ -43,7 +43,7 @@ def test_a_generation_without_a_graph_database_may_be_published(generation: Gene
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sources", [(), pytest.param(("empty",), marks=pytest.mark.long)])
+@pytest.mark.parametrize("sources", [(), ("empty",)])
 def test_nothing_at_all_is_sound(tmp_path: Path, sources: tuple[str, ...]) -> None:
     generation = asyncio.run(build(merge(home_of(tmp_path, empty={}), *sources)))
     assert findings(generation) == []

@@ -118,9 +118,7 @@ def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "arguments", [["status"], pytest.param(["status", "--json"], marks=pytest.mark.long), ["run"]], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [["status"], ["status", "--json"], ["run"]], ids=" ".join)
 def test_status_and_run_make_the_views_of_a_moved_home_again(
     home: Home,
     published_home: Path,
@@ -152,8 +150,8 @@ def shorten(path: Path) -> None:
     [
         ("views.duckdb", Path.unlink),
         ("views.duckdb", shorten),
-        pytest.param("views.json", Path.unlink, marks=pytest.mark.long),
-        pytest.param("views.json", shorten, marks=pytest.mark.long),
+        ("views.json", Path.unlink),
+        ("views.json", shorten),
         ("views.json", lambda path: path.write_text(path.read_text().replace('"tables": "', '"tables": "0'))),
     ],
 )

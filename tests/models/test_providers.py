@@ -377,7 +377,7 @@ def test_the_limit_of_a_run_holds_for_all_its_processes_though_one_is_killed(
         return subprocess.Popen([sys.executable, "-c", SPEND, *arguments])
 
     workers = [start(name) for name in ("a", "b", "killed")]
-    while sum("killed" in str(one.body) for one in loopback.requests) < 10:
+    while sum("killed" in str(one.body) for one in loopback.requests) < 10 and workers[-1].poll() is None:
         time.sleep(0.01)
     workers[-1].kill()
     assert [worker.wait(60) for worker in workers] == [0, 0, -signal.SIGKILL]

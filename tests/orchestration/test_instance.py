@@ -9,6 +9,8 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
+from dagster._core.scheduler.instigation import InstigatorType, TickStatus
 from dagster_postgres.utils import retry_pg_connection_fn
 from rich.console import Console
 from sqlalchemy import create_engine
@@ -195,3 +197,13 @@ def test_nothing_is_lacking_in_the_instance_of_a_home(settings: Settings) -> Non
         pass
     with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
         assert lacking(instance, Namespace("contracts")) == []
+
+
+def test_a_new_home_keeps_ticks_as_long_as_the_page_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+    said = yaml.safe_load(page[page.index("\nretention:\n") :].partition("```")[0])["retention"]
+    with open_instance(Home(tmp_path / "home")) as instance:
+        kept = {kind: instance.get_tick_retention_settings(kind) for kind in InstigatorType}
+    assert kept[InstigatorType.SCHEDULE] == dict.fromkeys(TickStatus, said["schedule"]["purge_after_days"])
+    days = {status.value.lower(): number for status, number in kept[InstigatorType.SENSOR].items()}
+    assert days == said["sensor"]["purge_after_days"] == {"skipped": 7, "started": 30, "success": 30, "failure": 30}

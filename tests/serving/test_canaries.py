@@ -61,7 +61,10 @@ def test_no_hidden_word_is_in_five_hundred_answers(tmp_path: Path) -> None:
     headers = {"X-API-Key": KEYS["board"], "Accept": "application/json, text/event-stream"}
     word, statuses = word_of("office"), set()
     hidden = (word, f"{word} gauge", f"{word} bay", f"{word}-1.md", f"{word}-2.md", f"helena {word}")
-    with listening(service_of(settings, tokens=tokens(board={"scope": "board"}))) as client:
+    with listening(service_of(settings, tokens=tokens(board={"scope": "board"}, keeper={}))) as client:
+        everything = client.post("/retrieve", json={"query": f"Bergen {word}"}, headers={"X-API-Key": KEYS["keeper"]})
+        for phrase in ("qcanaryx", f"{word} gauge"):
+            assert phrase in everything.text.lower(), "without a scope it is seen"
         for _ in range(CALLS):
             path, body = call(chance)
             answer = client.post(path, json=body, headers=headers)

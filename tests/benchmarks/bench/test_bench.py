@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.bench.__main__ import main
 from benchmarks.bench.changes import CHANGES, NOTHING
-from benchmarks.bench.environment import InstallError, lightrag_python
 from benchmarks.bench.ours import GC, MODES, QUERY, Ours, settings_of
 from benchmarks.bench.questions import FIRST
 from benchmarks.bench.results import CHAT_CALLS, Made, Operation, Trial
@@ -32,10 +31,6 @@ def test_ours_is_measured(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_both_make_the_same_graph_of_the_same_responses(tmp_path: Path) -> None:
-    try:
-        lightrag_python()
-    except InstallError as error:
-        pytest.skip(str(error))
     main(["--count", "10", "--rounds", "1", "--slow-count", "10", "--dimensions", "256", "--output", str(tmp_path)])
     stored = json.loads((tmp_path / "lightrag.json").read_text())
     rows = {(row["system"], row["way"], row["operation"]): row for row in stored["operations"] if not row["latency"]}

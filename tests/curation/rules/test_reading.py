@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -42,9 +43,9 @@ SEVERAL = [
 ROOT = Path(__file__).parents[2]
 TAKES = """
 import sys
-from lightrag_dagster.curation.rules.reading import take
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.settings import load_settings
 
 for number in range(1, 1000):
     print(*take(load_settings(home=sys.argv[1]), [Decision(action="remove", names=(f"Name {number}",))]), flush=True)
@@ -129,7 +130,9 @@ def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole
         told = [taking.stdout.readline() for _ in range(5)]
         taking.kill()
         told += taking.stdout.readlines()
+    assert taking.returncode == -signal.SIGKILL
     numbers = [int(line) for line in told if line.endswith("\n")]
+    assert len(numbers) >= 5
     found = taken(Home.of(settings))
     assert [one.number for one in found][: len(numbers)] == numbers
     assert len(found) <= len(numbers) + 1

@@ -50,7 +50,7 @@ def test_its_reader_takes_the_place_of_the_other(monkeypatch: pytest.MonkeyPatch
     assert extract_text(b"plain", "a.txt", ReadingOptions(pdf_reader="docling")).text == "plain"
 
 
-# `dev` does not have the extra, which is gigabytes, so this runs in CI.
+# `dev` does not have the extra, which is gigabytes.
 @pytest.mark.long
 @pytest.mark.skipif(find_spec("docling") is not None, reason="the extra `docling` is installed")
 def test_without_the_extra_the_reason_names_it() -> None:

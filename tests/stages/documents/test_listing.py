@@ -1,4 +1,5 @@
 import os
+import re
 import tarfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, Li
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
+from tests.support import without_rights
 
 
 def write(folder: Path, *paths: str) -> None:
@@ -234,11 +236,14 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
             listing(tmp_path / name)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+@pytest.mark.long
 def test_an_unreadable_sub_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
-    with pytest.raises(SourceError, match=r"closed cannot be listed: Permission denied"):
-        listing(tmp_path)
+    program = "import sys; from pathlib import Path; from lightrag_dagster.stages.documents import listing, sources\n"
+    program += "from lightrag_dagster.stages.documents.connectors.folder import LocalFolder\n"
+    program += "list(listing.list_files(sources.Source('s', LocalFolder(Path(sys.argv[1])))))"
+    said = without_rights("-c", program, tmp_path).stderr
+    assert re.search("SourceError: .*closed cannot be listed: Permission denied", said)
 
 
 def test_the_signature_changes_when_a_file_is_touched(tmp_path: Path) -> None:

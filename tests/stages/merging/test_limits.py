@@ -59,7 +59,7 @@ def ids_of(rows: list[Row]) -> dict[str, Row]:
     most=st.integers(1, 7),
     method=st.sampled_from(("KEEP", "FIFO")),
 )
-@bounds(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounds(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_counts_are_of_all_evidence_and_lists_are_in_turn_over_sources(
     tmp_path_factory: pytest.TempPathFactory, places: list[Place], most: int, method: str
 ) -> None:

@@ -56,7 +56,7 @@ mention = st.tuples(
 
 
 @pytest.mark.long
-@hypothesis_settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(mention, max_size=12))
 def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]
@@ -229,7 +229,7 @@ def test_the_white_space_is_that_of_python() -> None:
 
 
 @pytest.mark.long
-@hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(mention, max_size=12),
     limits=st.fixed_dictionaries(

@@ -206,7 +206,7 @@ decision = st.one_of(
 
 
 @pytest.mark.long
-@bounds(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounds(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(mention, max_size=12), decisions=st.lists(decision, max_size=3, unique_by=lambda one: one["action"])
 )

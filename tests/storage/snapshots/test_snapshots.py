@@ -1,18 +1,10 @@
 import asyncio
-import os
-import subprocess
-import sys
-import time
-from contextlib import closing, suppress
+from itertools import product
 from pathlib import Path
 
-import duckdb
-import numpy as np
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
-from lightrag_dagster.indexes.cypher.reader import CypherReader
-from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -26,8 +18,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     read_manifest,
 )
 from lightrag_dagster.storage.snapshots.verify import find_damage
-from tests.graphs import graph_rows
-from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
+from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
 
 
 @pytest.fixture(scope="module")
@@ -133,40 +124,6 @@ def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, secon
     assert published_snapshot(home) != good
 
 
-@pytest.mark.long  # test_readers.py holds it too
-def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    first = publish(generation_of(home, "river", "office"))
-    generation = Generation(home, first.snapshot_id)
-    reader = open_vectors(home, first.vectors.tables["entity_vectors"])
-    question = reader.vectors([generation.read_table("entities")["entity_id"][0].as_py()]).popitem()[1]
-    count = "MATCH (:Chunk)-[m:MENTIONS]->(e:Entity) RETURN count(*) AS edges"
-    with (
-        duckdb.connect(generation.path("views.duckdb"), read_only=True) as views,
-        closing(CypherReader(generation.path("graph.kuzu"))) as graph,
-    ):
-
-        def seen() -> list[object]:
-            return [
-                views.execute("SELECT entity_id, name FROM entities ORDER BY ALL").fetchall(),
-                views.execute("SELECT count(*) FROM chunks").fetchall(),
-                graph.query(count),
-                reader.search(question, 10, -1.0),
-                reader.rows().sort_by("id").to_pylist(),
-            ]
-
-        before = seen()
-        write_source(home, "office", {"new.md": [["Oslo", "Bergen"]]})
-        second = publish(generation_of(home, "river", "office"))
-        third = publish(generation_of(home, "river"))
-        assert seen() == before
-    assert published_snapshot(home) == third
-    newer = Generation(home, second.snapshot_id).path("graph.kuzu")
-    assert graph_rows(newer, "MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
-    reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
-    assert reopened.rows().sort_by("id").to_pylist() == before[-1]
-
-
 @pytest.mark.parametrize("content", ["", "gen-1", '{"snapshot": "gen-1"}'])
 def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
     home = Home(tmp_path)
@@ -210,20 +167,10 @@ def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -
     assert not list(home.generation(half.id).glob(".*"))
 
 
-PUBLISH = """
-import asyncio, sys
-from pathlib import Path
-from lightrag_dagster.storage.home import Home
-from tests.graphs import graph_rows
-from tests.storage.corpus import build, merge, publish
-home = Home(Path(sys.argv[1]))
-print("go", flush=True)
-publish(asyncio.run(build(merge(home, "river", "office"))))
-"""
-
-
-@pytest.mark.parametrize("by_gate", [False, True])
-@pytest.mark.parametrize("step", ["record_files", "atomic.sync_tree", "_point_or_hold", "set_published"])
+@pytest.mark.parametrize(
+    ("step", "by_gate"),
+    [*product(("record_files", "atomic.sync_tree", "_point_or_hold"), (False, True)), ("set_published", True)],
+)
 def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
     first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, step: str, *, by_gate: bool
 ) -> None:
@@ -243,7 +190,7 @@ def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
 
     with monkeypatch.context() as interrupted:
         interrupted.setattr(f"{snapshots.__name__}.{step}", stop)
-        with suppress(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             publish(final)
     waits = newest_snapshot(home)
     assert waits is not None
@@ -267,30 +214,6 @@ def test_a_hold_that_outlived_its_end_waits_for_no_earlier_snapshot(first: Gener
     assert snapshots.release(home).snapshot_id == second.id
 
 
-@pytest.mark.long  # test_crashes.py kills one
-def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    first = publish(generation_of(home, "river"))
-    root = Path(__file__).parents[3]
-    with subprocess.Popen(
-        [sys.executable, "-c", PUBLISH, str(home.root)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
-    ) as run:
-        assert run.stdout is not None
-        assert run.stdout.readline() == "go\n"
-        time.sleep(0.3)
-        run.kill()
-    seen = published_snapshot(home)
-    assert seen is not None
-    second = publish(generation_of(home, "river", "office"))
-    assert seen in (first, second)
-    assert published_snapshot(home) == second
-    reader = open_vectors(home, second.vectors.tables["entity_vectors"])
-    assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()
-
-
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_release_that_was_killed_holds_nothing_back(
     first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, *, moved: bool
@@ -307,7 +230,7 @@ def test_a_release_that_was_killed_holds_nothing_back(
 
     with monkeypatch.context() as interrupted:
         interrupted.setattr(snapshots, "set_published", stop)
-        with suppress(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             snapshots.release(home)
     assert snapshots.held_snapshot(home) == (None if moved else first.id)
     publish(Generation(home, first.id) if moved else second)
@@ -325,7 +248,7 @@ def test_a_rollback_that_was_killed_after_another_still_holds(
     snapshots.rollback(home, first.id)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(snapshots, "set_published", lambda *_: 1 / 0)
-        with suppress(ZeroDivisionError):
+        with pytest.raises(ZeroDivisionError):
             snapshots.rollback(home, second.id)
     assert snapshots.held_snapshot(home) == second.id
     publish(first)

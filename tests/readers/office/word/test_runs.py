@@ -201,16 +201,16 @@ def test_marks_inside_a_line(content: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "shown", "left_out"),
+    "content",
     [
-        ("<w:ruby><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ("とうきょう",)),
-        ("<w:ruby><w:rubyPr/><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ("とうきょう",)),
-        ("<w:ruby><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ()),
+        "<w:ruby><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>",
+        "<w:ruby><w:rubyPr/><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>",
+        "<w:ruby><w:rubyBase>{1}</w:rubyBase></w:ruby>",
     ],
 )
-def test_ruby_is_its_base(content: str, shown: str, left_out: tuple[str, ...]) -> None:
+def test_ruby_is_its_base(content: str) -> None:
     body = f"<w:p>{run(content.format(text('とうきょう'), text('東京')))}{text('に行く')}</w:p>"
-    assert read(body).text == shown
+    assert read(body).text == "東京に行く"
 
 
 HIDING = (
