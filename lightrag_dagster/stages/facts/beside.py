@@ -56,7 +56,7 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
         return None
     if any(_shares_scale(text, one, other) for other in amounts[at + 1 : at + 2]):
         return None
-    return (first, last) if end < last else (min(first, start), end)
+    return min(first, start), max(last, end)
 
 
 @lru_cache(maxsize=8)
