@@ -55,9 +55,7 @@ def decide(console: Console, **values: object) -> None:
         unknown = list(unknown_names([new], rules.resolved([*before, new]).curation.named, known)) if known else []
     (number,) = take(settings, [decision])
     if decision.action == "split" and decision.names[0] != named:
-        unknown.append(
-            f"The new decision splits “{decision.names[0]}” alone; other names of “{named}” need a split each."
-        )
+        unknown.append(f"It splits “{decision.names[0]}” alone; other names of “{named}” need a split each.")
     console.print(f"{rules.place_of(number).capitalize()}: {described(decision)}. {NEXT}")
     for line in [*unknown, *_removed_whole(rules.decisions_of(settings), known, rules.place_of(number))]:
         console.print(line)

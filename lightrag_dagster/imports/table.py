@@ -161,11 +161,7 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
 
 def _kind(values: Sequence[str]) -> str:
     """Return the kind of value that all of some texts are."""
-    readers: dict[str, Callable[[str], object]] = {
-        "number": _number,
-        "date": read_date,
-        "yes/no": read_yes_no,
-    }
+    readers: dict[str, Callable[[str], object]] = {"number": _number, "date": read_date, "yes/no": read_yes_no}
     return next((kind for kind, read in readers.items() if all(read(one) is not None for one in values)), "text")
 
 

@@ -188,7 +188,7 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
     assert "decision 2 cannot be undone before others: without it, decision 1 and decision 3 give one enti" in problem
     ask("curate", "undo")
     assert ask("curate", "undo").startswith("Decision 2 is undone, that “Weir B” is called “Weir C”. The next ")
-    alone = "The new decision splits “Halden Weir” alone; other names of “Weir C” need a split each."
+    alone = "It splits “Halden Weir” alone; other names of “Weir C” need a split each."
     assert ask("curate", "split", "Weir C", "Weir D", "--path", "old/*").endswith(alone)
 
 
