@@ -46,6 +46,7 @@ def decide(console: Console, **values: object) -> None:
     if unknown := sorted({*decision.scopes} - settings.scopes.keys()):
         raise DecisionError(f"there is no scope {unknown[0]!r} in the settings; name one of `scopes`")
     before = rules.decisions_of(settings)
+    named = decision.names[0]
     with known_names(Home.of(settings), before) as known:
         if known:
             decision = in_documents(known, decision)
@@ -53,6 +54,8 @@ def decide(console: Console, **values: object) -> None:
         new = rules.Placed(decision, "the new decision")
         unknown = list(unknown_names([new], rules.resolved([*before, new]).curation.named, known)) if known else []
     (number,) = take(settings, [decision])
+    if decision.action == "split" and decision.names[0] != named:
+        unknown.append(f"It splits “{decision.names[0]}” alone; other names of “{named}” need a split each.")
     console.print(f"{rules.place_of(number).capitalize()}: {described(decision)}. {NEXT}")
     for line in [*unknown, *_removed_whole(rules.decisions_of(settings), known, rules.place_of(number))]:
         console.print(line)

@@ -38,7 +38,8 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
     situation = Situation.looking(settings)
     found = desk.duplicate_candidates(situation)
     shown = desk.pairs_of(situation, found.rows)
-    asked, problem = _asked(console, settings, _unclear(shown), ask) if ask else ({}, None)
+    looks = ask or (accepting and settings.llm.provider != "offline")
+    asked, problem = _asked(console, settings, _unclear(shown), ask) if looks else ({}, None)
     pairs = [asked.get(one.pair, one) for one in shown]
     if accepting and not problem:
         pairs = _accepted(console, settings, pairs, author)
@@ -118,7 +119,8 @@ def _asked(
             problem = error
     found = zip(keys, desk.stored_opinions(settings, keys), strict=True)
     opinions = {key: opinion for key, known in found if (opinion := known or failures.get(key))}
-    _print_opinions(console, list(opinions.values()))
+    if most or opinions:
+        _print_opinions(console, list(opinions.values()))
     return {one.pair: desk.Reviewed(one.row, opinions[one.pair]) for one in pairs if one.pair in opinions}, problem
 
 

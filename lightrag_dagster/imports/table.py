@@ -146,7 +146,9 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
                 )
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
-        value = f"{with_sign(row[end], None)} {row['unit']}" if end == "value" and "unit" in row else row[end]
+        value = row[end]
+        if end == "value" and "unit" in row and not (_number(str(value)) or (0, ""))[1]:
+            value = f"{with_sign(value, None)} {row['unit']}"
         one = {"subject": row["subject"], said[end]: value, **{day: row.get(day) for day in _DAYS}}
         rows[digest(json.dumps(one, default=str))] = one
     for said in stated.values():
@@ -159,12 +161,12 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
 
 def _kind(values: Sequence[str]) -> str:
     """Return the kind of value that all of some texts are."""
-    readers: dict[str, Callable[[str], object]] = {
-        "number": lambda one: read_number(one) or read_number(one, "."),  # of doubts the columns tell
-        "date": read_date,
-        "yes/no": read_yes_no,
-    }
+    readers: dict[str, Callable[[str], object]] = {"number": _number, "date": read_date, "yes/no": read_yes_no}
     return next((kind for kind, read in readers.items() if all(read(one) is not None for one in values)), "text")
+
+
+def _number(words: str) -> tuple[float, str] | None:
+    return read_number(words) or read_number(words, ".")  # of doubts the columns tell
 
 
 def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]:

@@ -89,7 +89,7 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert checked.startswith("7 decisions are in force and hold together. decision 7: no document has the name")
     assert "Orrin" not in checked, "the documents have what is removed"
 
-    ask("curate", "retype", "The Weir", "place")
+    ask("curate", "retype", "THE WEIR", "place")
     [last, *_] = json.loads(ask("curate", "--json"))["decisions"][::-1]
     assert (last["place"], last["names"]) == ("decision 8", ["Halden Weir"]), "as documents have it"
     for number in range(8, 0, -1):
@@ -188,6 +188,8 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
     assert "decision 2 cannot be undone before others: without it, decision 1 and decision 3 give one enti" in problem
     ask("curate", "undo")
     assert ask("curate", "undo").startswith("Decision 2 is undone, that “Weir B” is called “Weir C”. The next ")
+    alone = "It splits “Halden Weir” alone; other names of “Weir C” need a split each."
+    assert ask("curate", "split", "Weir C", "Weir D", "--path", "old/*").endswith(alone)
 
 
 @pytest.mark.long

@@ -169,6 +169,18 @@ def test_a_model_that_cannot_be_used_leaves_the_file(
     assert len(rows_of(tmp_path / "again.csv")) == len(pairs)
 
 
+@pytest.mark.long
+def test_opinions_that_were_paid_for_are_accepted_later(
+    twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
+    loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
+    twice("curate", "review", str(tmp_path / "names.csv"), "--ask", "9")
+    assert "Pairs joined by decisions: 2." in twice("curate", "review", "--accept")
+    assert len(loopback.requests) == 1
+
+
 def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
     assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 1.")
     (decision,) = json.loads(twice("curate", "--json"))["decisions"]

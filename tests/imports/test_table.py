@@ -300,6 +300,13 @@ def test_facts_of_every_format_are_the_same_rows(tmp_path: Path, name: str) -> N
     assert facts == read_table(written(tmp_path / "again.csv", FACTS), SIGNED)[2]
 
 
+def test_a_value_that_has_a_unit_gets_no_other(tmp_path: Path) -> None:
+    values = ("70 USD", "€ 5", "1.250 kg", "3.2 million", "1.250")
+    rows = [{"subject": "A", "relation": "cost", "value": one, "unit": "EUR"} for one in values]
+    _, _, (lines, _) = read_table(written(tmp_path / "a.csv", rows), SIGNED)
+    assert [json.loads(one)["fact cost"] for one in lines] == [*values[:3], "3.2 million EUR", "1.250 EUR"]
+
+
 @pytest.mark.long
 def test_facts_are_a_source_that_is_read_without_a_model(settings: Settings, tmp_path: Path) -> None:
     settings.sources.mkdir(exist_ok=True)

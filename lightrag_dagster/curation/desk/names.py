@@ -44,7 +44,7 @@ class KnownNames:
         is_part = self._joined.get(base, base) in self._parts
         if base in self._ids or is_part or (renamed and base in self._given):
             return name
-        found = self._connection.execute(read_sql(__package__, "sql/as_extracted"), {"name": name}).fetchone()
+        found = self._connection.execute(read_sql(__package__, "sql/as_extracted"), {"entity": base}).fetchone()
         return str(found[0]) if found else name
 
     def is_known(self, name: str) -> bool:

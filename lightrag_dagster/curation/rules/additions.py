@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import chunk_id, digest, document_id, text_digest
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.decisions import Decision, type_as_read
 from lightrag_dagster.curation.rules.resolving import Curation
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
@@ -102,7 +102,7 @@ def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) ->
 def _mention(decision: Decision, mention: dict[str, object]) -> dict[str, dict[str, object]]:
     """Return the mention of an added entity, or of a relation, by its table."""
     if len(decision.names) == 1:
-        named = {"name": decision.names[0], "type": (decision.type or "other").lower()}
+        named = {"name": decision.names[0], "type": type_as_read(decision.type)}
         return {"entity_mentions": mention | named}
     src, tgt = decision.names
     ends = {"src": src, "tgt": tgt, "keywords": decision.keywords or "", "weight": 1.0}

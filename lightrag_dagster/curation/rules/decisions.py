@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
+from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, normalise_type, visible
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings.unknown import first_fault
 
@@ -158,6 +158,11 @@ def check_decision(place: str, **values: object) -> Placed:
 def _as_read(name: str) -> str:
     """Return a name as it is read in an answer, where no other spelling reaches the documents' names."""
     return normalise_name(name) or name
+
+
+def type_as_read(text: str | None) -> str:
+    """Return a type as it is read in an answer, and as filters, settings and scopes name it; `other` for none."""
+    return normalise_type(text or "other") or str(text).lower()
 
 
 def check_names(decision: Decision, place: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, type_as_read, version_of
 from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError, StoreError
@@ -58,7 +58,7 @@ class InForce:
 
 
 def _acts(decision: Decision, scope: str, found: Collection[str], types: Collection[str]) -> bool:
-    is_known = decision.action == "retype" and str(decision.type).lower() in types
+    is_known = decision.action == "retype" and type_as_read(decision.type) in types
     if decision.action in _WRITTEN and scope not in decision.scopes and not is_known:
         return False
     return decision.action == "add" or all(one in found for one in _names(decision))

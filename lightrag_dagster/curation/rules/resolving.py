@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lightrag_dagster.core.identity import entity_id, name_key, relation_id
-from lightrag_dagster.core.text.names import normalise_type
-from lightrag_dagster.curation.rules.decisions import Action, Decision, Placed
+from lightrag_dagster.curation.rules.decisions import Action, Decision, Placed, type_as_read
 from lightrag_dagster.errors import DecisionError
 
 _TEXTS: dict[Action, str] = {"retype": "type", "describe": "description"}
@@ -236,7 +235,7 @@ class _Resolving:
         found: dict[tuple[str, str], tuple[str, str]] = {}
         for decision, place in self._of("retype", "describe"):
             subject, column = self._subject(decision, place), _TEXTS[decision.action]
-            text = str(decision.type).lower() if column == "type" else str(decision.text)
+            text = type_as_read(decision.type) if column == "type" else str(decision.text)
             if subject in removed:
                 raise DecisionError(f"{removed[subject]} removes what {place} gives a {column}; remove one of them")
             before, elsewhere = found.setdefault((subject, column), (text, place))
@@ -250,8 +249,9 @@ class _Resolving:
         found: dict[str, str] = {}
         for one in self._of("add"):
             subject = self._subject(one.decision, one.place)
-            if subject in removed:
-                raise DecisionError(f"{removed[subject]} removes what {one.place} adds; remove one of them")
+            for each in filter(removed.__contains__, (subject, *map(self._entity, one.decision.names))):
+                which = "what" if each == subject else "an end of what"
+                raise DecisionError(f"{removed[each]} removes {which} {one.place} adds; remove one of them")
             if (before := found.setdefault(subject, one.place)) != one.place:
                 raise DecisionError(f"{before} and {one.place} add the same; remove one of them")
             yield one
@@ -287,13 +287,14 @@ class _Resolving:
             if self._entity(into) == self._groups.get(base, base):
                 joining = self._reached(base)[entity_id(into)]
                 raise DecisionError(f"{joining} joins what {place} splits; remove one of them")
-            types = tuple(normalise_type(one) or one.lower() for one in decision.types)
-            yield SplitRule(base, entity_id(into), into, decision.sources, decision.paths, types)
+            types = map(type_as_read, decision.types)
+            yield SplitRule(base, entity_id(into), into, decision.sources, decision.paths, tuple(types))
 
     def _named(self) -> dict[str, str]:
-        """Return the names that must be in the documents: all except those that decisions make."""
-        made = {entity_id(str(one.decision.into)) for one in self._of("merge", "rename", "split") if one.decision.into}
-        made |= {entity_id(name) for one in self._of("add") for name in one.decision.names}
+        """Return the names that must be in the documents: all except those that other decisions make."""
+        made = {entity_id(name) for one in self._of("add") for name in one.decision.names}
+        for decision, _ in self._of("merge", "rename", "split"):
+            made |= {entity_id(decision.into)} - {*decision.ids} if decision.into else set()
         decisions = self._of("merge", "apart", "rename", "retype", "describe", "remove", "split")
         names = sorted({name for one in decisions for name in one.decision.names}, reverse=True)
         return {base: name for name in names if (base := entity_id(name)) not in made}

@@ -7,8 +7,9 @@ valid, each item is decoded or repaired by itself: one broken item costs no othe
 
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
@@ -35,7 +36,7 @@ _FIELDS: dict[Kind, re.Pattern[str]] = {
     ),
 }
 """Names of keys, in lower case and without marks, for those of ours."""
-_ENTITY, _RELATION = ("name", "type", "description"), ("source", "target", "keywords", "description")
+_ENTITY, _ENDS, _OF_RELATION = ("name", "type", "description"), ("source", "target"), ("keywords", "description")
 # json_repair takes quadratic time on some texts; an item is never as long as this.
 _MAX_REPAIRED = 4096
 # JSON reads an unescaped \frac or \beta as a control character and the rest of the word.
@@ -74,7 +75,7 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
         return None  # braces in other text hold no items
     items += [("entity" if "name" in _fields("entity", item) else "relation", item) for item in others]
     whole = of_records and not _ITEM.search(rest)
-    records = [_record(kind, item) for kind, item in items]
+    records = [record for kind, item in items for record in _records(kind, item)]
     return JsonAnswer(
         [record for record in records if isinstance(record, EntityRecord)],
         [record for record in records if isinstance(record, RelationRecord)],
@@ -155,15 +156,17 @@ def repaired(item: str) -> object:
         return None
 
 
-def _record(kind: Kind, item: object) -> EntityRecord | RelationRecord | Rejected | None:
+def _records(kind: Kind, item: object) -> Sequence[EntityRecord | RelationRecord | Rejected | None]:
+    """Return the record of an item; of a relation whose one end is a list, one for each of its names."""
     if not isinstance(item, dict):
-        return NO_OBJECT
+        return [NO_OBJECT]
     fields = _fields(kind, item)
     if kind == "entity":
-        name, of_type, description = (_text(fields.get(one)) for one in _ENTITY)
-        return make_entity(name, of_type, description)
-    source, target, keywords, description = (_text(fields.get(one)) for one in _RELATION)
-    return make_relation(source, target, keywords, description)
+        return [make_entity(*(_text(fields.get(one)) for one in _ENTITY))]
+    ends = [one if isinstance(one := fields.get(end), list) else [one] for end in _ENDS]
+    pairs = [*product(*ends)] if 1 in map(len, ends) else []  # two lists do not say which ends are one relation
+    keywords, description = (_text(fields.get(one)) for one in _OF_RELATION)
+    return [make_relation(_text(src), _text(tgt), keywords, description) for src, tgt in pairs or [("", "")]]
 
 
 def _fields(kind: Kind, item: dict[str, object]) -> dict[str, object]:

@@ -25,7 +25,7 @@ MOST_FACTS = 400
 """Facts that one answer may have."""
 
 _DECODER = json.JSONDecoder(strict=False)
-_BEGINS = re.compile(r"[{\[]")
+_BEGINS = re.compile(r"\{|\[(?=\s*[\[{\]])")
 _FLAT = re.compile(r"\{[^{}]*\}")
 _BOLD_ENDS = re.compile(r"\*\*(?=\s|$)")  # within **120** employees
 _MOST_CHARACTERS = 4_000_000
@@ -143,8 +143,9 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     valid on, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
-    at, found = 0, False
-    while begun := _BEGINS.search(answer, at):
+    at, found, last_quote = 0, False, answer.rfind('"')
+    # Behind a value, brackets without quotes are a remark.
+    while (begun := _BEGINS.search(answer, at)) and (begun.start() < last_quote or not found):
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
             items += _items(value)
@@ -195,7 +196,7 @@ def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str
     if name is None:
         raise _RejectedError(OTHER_RELATION)
     schema = of_pass.relations[name]
-    subject, subject_type = _name(item, "subject", schema.from_types, NO_SUBJECT)
+    subject, subject_type = _name(item, "subject", schema.from_types, of_row=of_pass.is_of_columns)
     words, when_words, when = _stands(item, passage), None, None
     end = _end(item, schema, passage, None if of_pass.is_of_columns else words)
     if end.object and name_key(end.object) == name_key(subject):
@@ -223,7 +224,7 @@ def _stands(item: Mapping[str, object], passage: PassageText) -> FoundWords:
 def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText, said: FoundWords | None) -> _End:
     """Return the other end of a fact; `said` are the words of one in prose, None for a row of a table."""
     if schema.to_types:
-        return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
+        return _End(*_name(item, "object", schema.to_types, of_row=said is None))
     value = _text(item.get("value")) or _text(item.get("object"))
     if not value:
         raise _RejectedError(NO_VALUE)
@@ -270,11 +271,14 @@ def _place(value: str, passage: PassageText, said: FoundWords | None) -> FoundWo
     return passage.find(value, lambda text, *place: whole_amount(text, *place) if inside(text, *place) else None)
 
 
-def _name(item: Mapping[str, object], key: str, types: tuple[str, ...], missing: str) -> tuple[str, str]:
+def _name(item: Mapping[str, object], key: str, types: tuple[str, ...], *, of_row: bool) -> tuple[str, str]:
     """Return the name at one end of a fact, and its type, which one of several must be given."""
     written = _text(item.get(key))
     name = normalise_name(written)
+    if of_row and not name and len(written) < 6 and written.replace(".", "").isdigit():
+        name = written  # in prose a short number is no name; in a row it may be a customer's
     if not name:
+        missing = NO_SUBJECT if key == "subject" else NO_OBJECT
         raise _RejectedError(LONG_NAME if len(written) > MAX_NAME_CHARACTERS else missing)
     known = {folded(one): one for one in types}
     given = folded(_text(item.get(f"{key}_type")))

@@ -52,11 +52,9 @@ def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
     is_cut = (start < first and (one["name"] or first != one.start("number"))) or last < one.end("number")
     is_other = (one.start() < start and one.start() < first) or (one["other"] and last < one.end())
     is_part = is_cut or is_other or one["telephone"]
-    if is_part or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) : at + 2])):
-        return None
-    if any(_shares_scale(text, one, other) for other in amounts[at + 1 : at + 2]):
-        return None
-    return (first, last) if end < last else (min(first, start), end)
+    is_part = is_part or any(_is_range(text, *pair) for pair in pairwise(amounts[max(0, at - 1) : at + 2]))
+    is_part = is_part or any(_shares_scale(text, one, other) for other in amounts[at + 1 : at + 2])
+    return None if is_part else (min(first, start), max(last, end))
 
 
 @lru_cache(maxsize=8)

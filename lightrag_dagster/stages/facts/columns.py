@@ -11,8 +11,8 @@ from lightrag_dagster.stages.facts.passes import Pass
 
 _NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+-?")
 _DIGITS = re.compile(r"\d(?:[\d.,'’ ]*\d)?")
-_MINUS_BEHIND = re.compile(r"([^-]*\d)(?:-((?: [^-]*)?)|( ?[^-\d]+)-)")
-"""As SAP and German accounts write it: `1.234,50-`, `5,00- EUR`, `5,00 EUR-`."""
+_MINUS_BEHIND = re.compile(r"([^-]*\d)(?![.,]-)(?:-((?: [^-]*)?)|( ?[^-\d]+)-)")
+"""As SAP and German accounts write it: `1.234,50-`, `5,00- EUR`, `5,00 EUR-`; `5,-` has no cents."""
 _IN_DOUBT = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 """A number whose sign may be decimal or group, as long as the column does not say which."""
 

@@ -94,7 +94,7 @@ def read_yes_no(words: str) -> bool | None:
 
 def unit_of(word: str) -> str:
     """Return a unit with the code of a currency's sign or name, and other units as they are written."""
-    plain, first = _HYPHEN.sub("", word), _FIRST.match(word)
+    plain, first = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else ""), _FIRST.match(word)
     whole = meanings("units").get(plain.casefold())
     if whole or not first or first[0] == word:
         return whole or plain

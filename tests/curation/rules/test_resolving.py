@@ -100,6 +100,10 @@ def test_names_that_are_merged_into_none_have_the_id_of_the_first() -> None:
             [{"action": "add", "names": ("A",)}, {"action": "add", "names": ("a",), "type": "person"}],
             "line 1 and line 2 add the same; remove one of them",
         ),
+        (
+            [merge("B", "C"), remove("C"), {"action": "add", "names": ("A", "B")}],
+            "line 2 removes an end of what line 3 adds; remove one of them",
+        ),
         ([remove("A", "B"), merge("A", "B")], "line 1: 'A' and 'B' are one entity; line 2 makes them one"),
         ([merge("A", "B"), merge("A", "B")], "line 1 and line 2 are the same decision; remove one of them"),
         ([split("A", "a", types=["x"])], "line 1: 'a' is the name itself; give the mentions another one"),
@@ -121,9 +125,11 @@ def test_a_contradiction_names_both_places(decisions: list[dict[str, object]], m
 
 
 def test_equal_texts_of_names_that_are_joined_hold() -> None:
-    types: list[dict[str, object]] = [{"action": "retype", "names": (one,), "type": "Firm"} for one in ("A", "B")]
+    spelt = {"A": "Law Firm", "B": "law firm"}
+    types: list[dict[str, object]] = [{"action": "retype", "names": (a,), "type": b} for a, b in spelt.items()]
     curation = resolve(decide(*types, merge("A", "B")))
-    assert {(one.id, one.column, one.text) for one in curation.written} == {(entity_id("a"), "type", "firm")}
+    # As types of answers are read.
+    assert {(one.id, one.column, one.text) for one in curation.written} == {(entity_id("a"), "type", "lawfirm")}
 
 
 def test_places_shape_nothing() -> None:
@@ -172,6 +178,12 @@ def test_names_that_no_document_must_have_are_those_that_decisions_make() -> Non
         decide(merge("A", "B", into="X"), split("M", "N", types=["t"]), describe("text", "N"), apart("A", "C"))
     )
     assert found.unmatched(frozenset({entity_id("a")})) == ["B", "C", "M"]
+
+
+def test_a_name_that_only_its_own_decision_gives_must_be_in_a_document() -> None:
+    own = [merge("Acme", "Acmee", into="Acmee"), rename("bergn", "BERGN")]
+    assert resolve(decide(*own)).unmatched(frozenset({entity_id("Acme")})) == ["Acmee", "bergn"]
+    assert resolve(decide(*own, rename("C", "Acmee"))).unmatched(frozenset()) == ["Acme", "C", "bergn"]
 
 
 names = st.sampled_from("abcdef")

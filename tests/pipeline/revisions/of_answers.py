@@ -105,6 +105,10 @@ _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
             )
         ],
     ),
+    "JSON with ends in a list": (
+        "ok",
+        [json.dumps({"relationships": [{"source": "Oslo", "target": ["Bergen", "Voss"], "description": "A road."}]})],
+    ),
     "damaged JSON": (
         "ok",
         ['```json\n{"entities": [{"name": "Oslo", "type": "city", "description": "A "city"."}, {"name": }], "re'],
@@ -198,6 +202,7 @@ def facts() -> dict[str, Any]:
             "ok",
         ),
         "cut off": (answer(row(), row())[:-40], "truncated"),
+        "before a remark": (f"{answer(row())}\n[End of answer]", "ok"),
         "in a fence, with thoughts": (f"<think>Well</think>\n```json\n{answer(row())}\n```", "ok"),
     }
     amounts = ["US-$ 3.2 million", "($5 million)", "<$5", "-€5", "40+ units", "3,5 Mio. €", "50.000"]
@@ -215,6 +220,8 @@ def facts() -> dict[str, Any]:
         "$5 mil",
         "5 mill. kr",
         "RM5",
+        "Fr. 5",
+        "5 US dollars",
     ]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
@@ -237,7 +244,7 @@ def facts() -> dict[str, Any]:
     found["beside 5"] = [PassageText(one).find("5", whole_amount) for one in beside]
     found["times"] = [
         read_when(one)
-        for one in ("1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019", "from 2021 to spring")
+        for one in ("20200501", "1 mei t/m 30 juni 2020", "2021年までに", "a principios de 2019", "from 2021 to spring")
     ]
     for name, (said, status) in answers.items():
         reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}

@@ -64,7 +64,16 @@ def raw_documents() -> dict[str, Any]:
     for stamp in read.stamps.select(["doc_id", "digest"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
-    days = ("3. März 2024", "3 mars 2024", "3 maja 2024", "3 мая 2024", "2024年5月3日", "令和5年5月1日", "03/13/2024")
+    days = (
+        "3. März 2024",
+        "3 mars 2024",
+        "3 maja 2024",
+        "3 мая 2024",
+        "2024年5月3日",
+        "令和5年5月1日",
+        "03/13/2024",
+        "20240313",
+    )
     table = RowDocuments(TableFiles(DOCUMENTS, EVERY_FILE), RowsSettings(date="day"), {})
     for number, day in enumerate(days):
         found[f"row of {day}"] = table.document({"id": number, "text": "A row.", "day": day}).stamp

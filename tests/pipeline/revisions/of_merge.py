@@ -104,6 +104,9 @@ def merge() -> dict[str, Any]:
                     {"action": "split", "names": ("Marta",), "into": "Marta (b)", "paths": ("*.txt",)},
                 )
             ),
+            "a type of two words": merged(
+                curation=decided({"action": "retype", "names": ("Marta",), "type": "Warden of Weirs"})
+            ),
             "summaries of the longest refused, last chunks listed": merged(
                 Summariser(fails=True), summary_min_tokens=9, max_chunks=1, chunk_limit_method="FIFO"
             ),

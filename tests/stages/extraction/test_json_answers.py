@@ -6,6 +6,7 @@ import pytest
 
 from lightrag_dagster.stages.extraction.json_answers import JsonAnswer, read_json
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord
+from lightrag_dagster.stages.extraction.rejections import NO_END
 
 ALICE = EntityRecord("Alice", "person", "An engineer.")
 WORKS = RelationRecord("Alice", "Acme", "work", "Alice works at Acme.")
@@ -192,6 +193,24 @@ def test_items_follow_the_rules_of_records(item: dict[str, object], expected: st
     found = read_json(json.dumps({"entities": [item, "no item", None]}), truncated=False)
     assert found is not None
     assert "".join(entity.description for entity in found.entities) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("A", ["B", "C"], [("A", "B"), ("A", "C")]),
+        (["A", "B"], ["C"], [("A", "C"), ("B", "C")]),
+        (["A"], "B", [("A", "B")]),
+        (["A", "B"], ["C", "D"], []),
+        ("A", [], []),
+    ],
+)
+def test_ends_in_a_list_are_a_relation_each(source: object, target: object, expected: list[tuple[str, str]]) -> None:
+    item = {"source": source, "target": target, "keywords": "k", "description": "d"}
+    found = read_json(json.dumps({"relationships": [item]}), truncated=False)
+    assert found is not None
+    assert [(one.src, one.tgt) for one in found.relations] == expected
+    assert found.rejected == (() if expected else (NO_END,))
 
 
 @pytest.mark.parametrize(

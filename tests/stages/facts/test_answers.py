@@ -162,6 +162,13 @@ def test_every_reason_is_tried() -> None:
         ("The passage holds no fact.", False, 0, 0, False),
         ('{"facts": []}', False, 0, 0, True),
         ("[]", False, 0, 0, True),
+        ("[ ]", False, 0, 0, True),
+        # remarks around an answer
+        (f"Here are the facts [JSON]:\n{GOOD}", False, 1, 0, True),
+        (f'{GOOD}\nNote: others [such as "X"] are left out.', False, 1, 0, True),
+        (f"{GOOD}\n[End of answer, {{as wished}}]", False, 1, 0, True),
+        ("Nothing found [none].", False, 0, 0, False),
+        (f'{GOOD}, {{"subject": "Ada", ', False, 1, 1, False),
         # cut off: the item that is cut is left out, and counted unless the status says so already
         (GOOD[:-30], True, 0, 0, False),
         (GOOD[:-30], False, 0, 1, False),

@@ -58,6 +58,9 @@ def found(passage: str, value: str) -> str | None:
         ("It cost $5 mill. last year.", "5", "$5 mill"),
         ("omsetning 5 mill. kr", "5", "5 mill. kr"),
         ("RM500 a month", "500", "RM500"),
+        # words behind a value, and a currency before it
+        ("Die Miete: CHF 1'250.– pro Monat", "1'250.–", "CHF 1'250.–"),
+        ("The rent is £1,250.00 pcm", "1,250.00 pcm", "£1,250.00 pcm"),
         # changes, prices and counts are no ranges
         ("Ab Mai kostet Śruba M8 950 Euro.", "950 Euro", "950 Euro"),
         ("Ab Mai kostet Lamp K2 125.000 Euro.", "125.000", "125.000 Euro"),

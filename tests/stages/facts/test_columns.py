@@ -107,7 +107,8 @@ def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
         ("9.999 EUR", ".", 9.999, "EUR"), ("€9.999", ".", 9.999, "EUR"), ("50.000 EUR", ".", 50, "EUR"),
         ("50.000 EUR", ",", 50000, "EUR"), ("9,999 kg", ",", 9.999, "kg"), ("1.234,5 USD", ",", 1234.5, "USD"),
         ("1.234,50- EUR", ",", -1234.5, "EUR"), ("1.234,50 EUR-", None, -1234.5, "EUR"), ("5,00- €", None, -5, "EUR"),
-        ("12,5- %", None, -12.5, "%"), ("€ 5,00-", None, -5, "EUR"),
+        ("12,5- %", None, -12.5, "%"), ("€ 5,00-", None, -5, "EUR"), ("€ 12,-", ",", 12, "EUR"),
+        ("€ 1.250,-", ",", 1250, "EUR"), ("1250.-", ".", 1250, "CHF"), ("Fr. 5'000.-", None, 5000, "Fr"),
         ("9.999 EUR", None, None, None), ("1,234 kg", None, None, None), ("72.96 EUR", None, 72.96, "EUR"),
     ],
 )  # fmt: skip
@@ -172,6 +173,14 @@ def test_a_cell_of_any_text_is_one_fact(customer: str, city: str) -> None:
     assert found.rejected == ()
     (fact,) = found.facts
     assert fact.value == " ".join(city.replace("|", "/").split())
+
+
+@pytest.mark.parametrize("number", ["7", "12", "1.5", "123"])
+def test_a_name_may_be_a_number(number: str) -> None:
+    (fact,) = read([CITY], stated([CITY], customer=number, city="Bonn")).facts
+    assert fact.subject == number
+    (fact,) = read([CITY], stated([CITY], customer="Acme", city=number)).facts
+    assert fact.object == number
 
 
 @pytest.mark.parametrize("cut", range(1, 80))

@@ -18,7 +18,16 @@ from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 
 SINGLE = {
     "2024-03-12": [
-        *("2024-03-12", "on 2024-03-12", "2024/3/12", "2024.03.12", "2024-03-12T14:30:00Z", "2024-03-12 14:30"),
+        *(
+            "20240312",
+            "20240312T10:00",
+            "2024-03-12",
+            "on 2024-03-12",
+            "2024/3/12",
+            "2024.03.12",
+            "2024-03-12T14:30:00Z",
+            "2024-03-12 14:30",
+        ),
         *("12.03.2024", "12. 3. 2024", "am 12.03.2024", "12 March 2024", "March 12, 2024", "Mar. 12 2024"),
         *("the 12th of March, 2024", "Tuesday, 12 March 2024", "12-Mar-2024", "12mar2024", "as of 12 March 2024"),
         *("12. März 2024", "am Dienstag, dem 12. März 2024", "Stand 12.3.2024", "le 12 mars 2024", "au 12 mars 2024"),
@@ -166,6 +175,7 @@ RANGES = [
 ]
 
 UNREAD = [
+    *("20241312", "20240230", "20240300", "2024031", "202403120", "12032024"),
     *("", " ", "last year", "two weeks ago", "currently", "yesterday", "heute", "l'année dernière", "hace dos años"),
     *("в прошлом году", "去年", "3年前", "two years after 2019", "2 years before 2019", "a year since 2019"),
     *("before 2019", "after 2019", "vor 2019", "2019年前", "about 2019", "circa 2019", "mid-2019", "not since 2019"),

@@ -1,3 +1,2 @@
--- The most frequent of the names that documents have for an entity that is displayed by a name.
-SELECT x.name FROM entities e JOIN extracted x USING (entity_id)
-WHERE e.name = $name ORDER BY mentions DESC, x.name LIMIT 1
+-- The most frequent of the names that documents have for an entity, which is displayed by another one in any case.
+SELECT name FROM extracted WHERE entity_id = $entity ORDER BY mentions DESC, name LIMIT 1
