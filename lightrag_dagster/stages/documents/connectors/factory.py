@@ -66,7 +66,14 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
 def _patterns(settings: SourceSettings, include: tuple[str, ...]) -> Patterns:
     """Return the choice of paths, and of the files beside them that say who may see them."""
     ends = ("", SIDECAR_SUFFIX) if asks_beside(settings.access) else ("",)
-    return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, settings.exclude)))
+    exclude = [one for glob in settings.exclude for one in _left_out(glob)]
+    return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, exclude)))
+
+
+def _left_out(glob: str) -> list[str]:
+    """Return what a glob of `exclude` leaves out, with all that is in a folder which it names: `hr`, `./hr/`."""
+    name = glob.removeprefix("./").strip("/")
+    return [glob, name] if has_wildcard(name.rpartition("/")[2]) else [glob, name, f"{name}/**"]
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:

@@ -113,13 +113,12 @@ class TableFiles:
         if real.is_file():
             return [(str(self.root), str(real))]
         found = []
-        for entry, path in walk(self.root):
-            if self.patterns.match(path):
-                place = Path(entry.path).resolve()
-                if not place.is_relative_to(real):
-                    reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
-                    raise OSError(errno.EPERM, reason)
-                found.append((entry.path, str(place)))
+        for entry, path in walk(self.root, self.patterns):
+            place = Path(entry.path).resolve()
+            if not place.is_relative_to(real):
+                reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
+                raise OSError(errno.EPERM, reason)
+            found.append((entry.path, str(place)))
         return sorted(found)
 
 
