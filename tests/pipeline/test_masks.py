@@ -144,7 +144,11 @@ def test_a_text_that_the_mask_of_today_did_not_see_stays_in_no_document_that_can
     place = letters(tmp_path)
     for mask in (None, "masking.mask"):
         settings = settings_of(tmp_path, place | {"mask": mask}, documents={"max_failed_share": 1.0})
-        tables, recipes, found = SourceTables(Home(settings.home)), Recipes.of(settings), find_source(settings, "letters")
+        tables, recipes, found = (
+            SourceTables(Home(settings.home)),
+            Recipes.of(settings),
+            find_source(settings, "letters"),
+        )
         read_source(replace(found, origin=Unreadable(Path(place["uri"]))) if mask else found, tables, recipes)
     said = ("failed", "cannot be read: Permission denied", "")
     assert [(one["status"], one["error"], one["content"]) for one in documents(settings).values()] == [said] * 3

@@ -50,6 +50,11 @@ class LocalFolder:
             if listed := _listed(entry, path, root, self.patterns):
                 yield listed
 
+    def reaches(self, folder: Path) -> bool:
+        """Say whether some of these files may lie in another folder; both are without links."""
+        below = folder.relative_to(self.root).as_posix() if folder.is_relative_to(self.root) else "."
+        return self.root.is_relative_to(folder) or (below != "." and self.patterns.reach(below))
+
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         with open(opened(listed.place), "rb") as file:
@@ -92,8 +97,12 @@ def walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str
 def _leads_to_hidden(entry: os.DirEntry[str], root: Path) -> bool:
     """Say whether a link leads to a folder below `root` that is hidden, as where Kubernetes mounts a ConfigMap."""
     target = Path(os.path.realpath(entry.path))
-    inside = target.is_relative_to(root) and os.path.isdir(target)  # False for one that is closed
-    return inside and any(part.startswith(".") for part in target.relative_to(root).parts)
+    if not target.is_relative_to(root) or not any(one.startswith(".") for one in target.relative_to(root).parts):
+        return False
+    try:
+        return entry.is_dir()
+    except OSError:  # in a folder that is closed
+        return False
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) -> ListedFile | None:
