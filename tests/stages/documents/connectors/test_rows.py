@@ -399,7 +399,7 @@ def test_only_a_changed_row_changes_its_document(folder: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "rows", "reason"),
     [
-        ("id,text\n1,a\n1,b\n", {}, "several rows of .*rows.csv have the id '1'"),
+        ("id,text\n1,a\n1,b\n", {}, "several documents of .*rows.csv have the id '1'"),
         ("id,text\n1,a\n,b\n", {}, "a row has no id"),
         ("key,text\n1,a\n", {}, "its rows have no column 'id'; there are key, text"),
         ("id,text\n1,a\n", {"title": "{subject}"}, "its rows have no column 'subject'"),
