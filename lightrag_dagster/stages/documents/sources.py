@@ -14,7 +14,7 @@ from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin, files_on_disk
-from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.kinds import Kinds, kinds_of
@@ -128,7 +128,7 @@ def _source(settings: Settings, name: str, files: Mapping[str, LocalFolder], *, 
     if named is None:
         return Source(name, own)
     origin, kinds = _named_origin(settings, name, named)
-    if folder and not isinstance(own, LinkOut):
+    if folder and isinstance(own, LocalFolder):
         reason = f"source {name!r} is both a folder in {settings.sources} and a named source; move the folder"
         origin = Unusable(origin.name, reason)
     return Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
@@ -190,10 +190,13 @@ def _inside(folder: Path, sources: Path, files: Mapping[str, LocalFolder]) -> Or
         taken = next((name for name, named in files.items() if named.reaches(real)), None)
     except (OSError, ValueError) as error:  # a name with a null byte
         return Unusable(str(folder), f"source {folder.name!r}: {folder} cannot be used: {one_line(error)}")
-    if taken:
-        too = f"source {folder.name!r}: {folder} is read by the named source {taken!r} too"
-        return Unusable(str(folder), f"{too}; move the folder out of {sources}, and name its new place there")
-    return LinkOut(folder) if leads_out else LocalFolder(folder)
+    if leads_out:
+        why = "is a link out of the folder of sources; if it is meant, name its target in named_sources"
+    elif taken:
+        why = f"is read by the named source {taken!r} too; move it out of {sources}, and name its new place there"
+    else:
+        return LocalFolder(folder)
+    return Unusable(str(folder), f"source {folder.name!r}: {folder} {why}")
 
 
 def why_misnamed(source: Source) -> str | None:

@@ -68,10 +68,9 @@ def files_on_disk(name: str, settings: SourceSettings) -> LocalFolder | None:
 
     Raises SourceError as `choose_origin`.
     """
+    files = settings.model_copy(update={"rows": None})
     if settings.dimensions:
         files = SourceSettings(uri=PARTITION.sub("*", settings.uri), exclude=settings.exclude)
-    else:
-        files = settings.model_copy(update={"rows": None})
     origin = choose_origin(name, files)
     return origin if isinstance(origin, LocalFolder) and origin.root.suffix not in _DUCKDB else None
 

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,7 +47,7 @@ class LocalFolder:
         if root.is_file():
             yield _found(root.name, str(root), root.stat(), None)
             return
-        for entry, path in walk(root, self.patterns):
+        for entry, path in _walk(root, self.patterns):
             if listed := _listed(entry, path, root, self.patterns):
                 yield listed
 
@@ -62,22 +63,12 @@ class LocalFolder:
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
 
-@dataclass(frozen=True)
-class LinkOut(LocalFolder):
-    """A folder among the sources that is a link to somewhere else, perhaps not meant to be read."""
-
-    def files(self) -> Iterator[ListedFile]:
-        """Raise OSError."""
-        reason = "it is a link out of the folder of sources; if it is meant, name its target in named_sources"
-        raise OSError(errno.EPERM, reason)
-
-
-def walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield the visible entries below `root` that count and are no folder, with their paths relative to `root`.
+def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Yield the visible entries below `root` that count, except folders, with their paths relative to `root`.
 
     A link to a hidden folder is entered, but none in that.
     """
-    real, folders = root.resolve(), [(str(root), "", False)]
+    folders = [(str(root), "", False)]
     while folders:
         folder, prefix, linked = folders.pop()
         with os.scandir(folder) as entries:
@@ -85,7 +76,7 @@ def walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str
                 if entry.name.startswith("."):
                     continue
                 path, place = prefix + entry.name, entry.path
-                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, real):
+                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, root):
                     place = os.path.realpath(entry.path)
                 if is_linked or entry.is_dir(follow_symlinks=False):
                     if patterns.enters(path):
@@ -96,13 +87,10 @@ def walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str
 
 def _leads_to_hidden(entry: os.DirEntry[str], root: Path) -> bool:
     """Say whether a link leads to a folder below `root` that is hidden, as where Kubernetes mounts a ConfigMap."""
-    target = Path(os.path.realpath(entry.path))
-    if not target.is_relative_to(root) or not any(one.startswith(".") for one in target.relative_to(root).parts):
-        return False
-    try:
-        return entry.is_dir()
-    except OSError:  # in a folder that is closed
-        return False
+    target = os.path.realpath(entry.path)
+    with suppress(OSError):  # of a folder that is closed
+        return target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir()
+    return False
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) -> ListedFile | None:

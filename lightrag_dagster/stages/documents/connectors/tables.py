@@ -21,7 +21,7 @@ from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
-from lightrag_dagster.stages.documents.connectors.folder import opened, walk
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder, opened
 from lightrag_dagster.stages.documents.connectors.origin import warn_once
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted_name
@@ -110,18 +110,11 @@ class TableFiles:
                 os.close(descriptor)
 
     def _files(self) -> list[tuple[str, str]]:
-        """Return the path of each file and its place, which has no links, in order; raises OSError for a link out."""
-        real = self.root.resolve()
-        if real.is_file():
-            return [(str(self.root), str(real))]
-        found = []
-        for entry, path in walk(self.root, self.patterns):
-            place = Path(entry.path).resolve()
-            if not place.is_relative_to(real):
-                reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
-                raise OSError(errno.EPERM, reason)
-            found.append((entry.path, str(place)))
-        return sorted(found)
+        """Return the path of each file and its place without links, in order; raises OSError for a refused one."""
+        found = list(LocalFolder(self.root, self.patterns).files())
+        if refused := next((one for one in found if one.refused), None):
+            raise OSError(errno.EPERM, f"{refused.path}: {refused.refused}; copy the file, or exclude it")
+        return sorted((str(self.root if self.root.is_file() else self.root / one.path), one.place) for one in found)
 
 
 @dataclass(frozen=True)
