@@ -32,24 +32,22 @@ class _Files(paramiko.SFTPServerInterface):
         self._root = root
 
     def list_folder(self, path: str) -> list[paramiko.SFTPAttributes] | int:
-        return [self._facts(one) for one in sorted(self._local(path).iterdir())]
+        return [paramiko.SFTPAttributes.from_stat(one.lstat(), one.name) for one in sorted(self._local(path).iterdir())]
 
-    def stat(self, path: str) -> paramiko.SFTPAttributes | int:
+    def stat(self, path: str, *, follow: bool = True) -> paramiko.SFTPAttributes | int:
         try:
-            return self._facts(self._local(path))
+            return paramiko.SFTPAttributes.from_stat(self._local(path).stat(follow_symlinks=follow))
         except OSError as error:
             return paramiko.SFTPServer.convert_errno(error.errno or 0)
 
-    lstat = stat
+    def lstat(self, path: str) -> paramiko.SFTPAttributes | int:
+        return self.stat(path, follow=False)
 
     def open(self, path: str, flags: int, attr: paramiko.SFTPAttributes) -> paramiko.SFTPHandle:
         return _Opened(self._local(path), flags)
 
     def _local(self, path: str) -> Path:
         return self._root / self.canonicalize(path).lstrip("/")
-
-    def _facts(self, path: Path) -> paramiko.SFTPAttributes:
-        return paramiko.SFTPAttributes.from_stat(path.stat(), path.name)
 
 
 @contextmanager

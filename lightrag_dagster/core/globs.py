@@ -20,3 +20,11 @@ def matches(path: str, glob: str) -> bool:
         return bool(parts) and fnmatchcase(parts[0], patterns[0]) and match(parts[1:], patterns[1:])
 
     return match(composed(path).split("/"), composed(glob).split("/"))
+
+
+def may_hold(folder: str, glob: str) -> bool:
+    """Say whether a path below a folder may match a glob."""
+    for part, pattern in zip(parts := composed(folder).split("/"), patterns := composed(glob).split("/"), strict=False):
+        if pattern == "**" or not fnmatchcase(part, pattern):
+            return pattern == "**"
+    return len(patterns) > len(parts)

@@ -104,6 +104,8 @@ def read_source(
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             access = access_listed(source, tables, version_before)
             earlier = earlier._replace(documents=step.open("raw_documents", version_before), access=access)
+        if source.mask and not _is_of(tables, name, known, recipes):
+            known = Reusable({})  # texts that today's mask did not see stay in no document that cannot be opened
         listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)
@@ -206,6 +208,12 @@ def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
     if not stamps or not usable or not tables.has("stamps", source, stamps.version):
         return Reusable({"raw_documents": documents})
     return Reusable({"raw_documents": documents, "stamps": (stamps.version,)})
+
+
+def _is_of(tables: SourceTables, source: str, known: Reusable, recipes: Recipes) -> bool:
+    """Say whether the documents that were read before are of today's recipe, that of their mask included."""
+    now, version = tables.current("raw_documents", source), known.version("raw_documents")
+    return now is not None and (now.version, now.recipe) == (version, recipes.of_table("raw_documents", source))
 
 
 class _Judged(NamedTuple):

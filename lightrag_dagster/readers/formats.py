@@ -49,6 +49,8 @@ _OF_MAIL_SERVER = re.compile(
 _DELETED = re.compile(rf"(?:.*/)?{MAILDIR}[^/]*[:;!]2,[A-Za-z]*T[^/]*")
 """A mail of a maildir that is marked as deleted; some systems allow no colon in a name."""
 
+_LOCK = re.compile(r"(?:.*/)?~\$[^/]*\.(?:docx|pptx|rtf|xlsx)", re.IGNORECASE)
+
 _KEPT_BY_MAIL_SERVER = "application/x-mail-server"
 """The media type of such a file: known, and left out on purpose."""
 
@@ -273,6 +275,8 @@ def why_skipped(path: str, *, images: bool) -> str | None:
         return "a file of the mail server; the mails of a maildir are in cur and new"
     if _DELETED.fullmatch(path):
         return "a mail that is marked as deleted (flag T)"
+    if _LOCK.fullmatch(path):
+        return "a lock file of Office, beside a document that is open"
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -127,6 +130,35 @@ def mask(text):
     assert (after["a.md"]["error"], after["b.md"]["status"]) == (errors["a.md"], "processed")
     assert after["b.md"]["content"].startswith("# Order")
     assert places(Home(settings.home), SECRETS) == {}
+
+
+class Unreadable(LocalFolder):
+    """A folder of which files can be listed, and not be opened."""
+
+    def read(self, listed: ListedFile, most: int) -> bytes:
+        raise OSError(13, "Permission denied")
+
+
+@pytest.mark.usefixtures("module")
+def test_a_text_that_the_mask_of_today_did_not_see_stays_in_no_document_that_cannot_be_opened(tmp_path: Path) -> None:
+    place = letters(tmp_path)
+    for mask in (None, "masking.mask"):
+        settings = settings_of(tmp_path, place | {"mask": mask}, documents={"max_failed_share": 1.0})
+        tables, recipes, found = (
+            SourceTables(Home(settings.home)),
+            Recipes.of(settings),
+            find_source(settings, "letters"),
+        )
+        read_source(replace(found, origin=Unreadable(Path(place["uri"]))) if mask else found, tables, recipes)
+    said = ("failed", "cannot be read: Permission denied", "")
+    assert [(one["status"], one["error"], one["content"]) for one in documents(settings).values()] == [said] * 3
+    read_source(found, tables, recipes)
+    assert documents(settings)["a.md"]["author"] == "[mail]"
+    (tmp_path / "letters/a.md").write_text("edited")
+    for of in (tables, SourceTables(Home(settings.home), candidate=True)):
+        read_source(replace(found, origin=Unreadable(Path(place["uri"]))), of, recipes)
+        [stale] = [one for one in of.read("raw_documents", "letters").to_pylist() if one["path"] == "a.md"]
+        assert (stale["status"], stale["author"]) == ("stale", "[mail]")
 
 
 @pytest.mark.long

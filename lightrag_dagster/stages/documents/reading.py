@@ -122,8 +122,8 @@ def _told_apart(source: Source, listed: pa.Table) -> pa.Table:
     counts = readable["path"].value_counts()
     if repeated := pc.min(counts.field("values").filter(pc.greater(counts.field("counts"), 1))).as_py():
         raise SourceError(
-            f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
-            "changed. Make ids unique and run again"
+            f"source {source.name!r}: several documents of {source.origin.name} have the id {repeated!r}; nothing "
+            "was changed. Make ids unique and run again"
         )
     others = listed.filter(pc.invert(pc.is_in(listed["doc_id"], readable["doc_id"].combine_chunks())))
     refused = others.group_by("doc_id").aggregate([("number", "min")])["number_min"]

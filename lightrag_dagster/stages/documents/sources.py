@@ -1,7 +1,8 @@
 """Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -12,8 +13,8 @@ from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
-from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin, files_on_disk
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.kinds import Kinds, kinds_of
@@ -109,23 +110,25 @@ def find_source(settings: Settings, name: str) -> Source:
 
 def _exact(settings: Settings, name: str) -> Source | None:
     folder = _is_folder(settings.sources / name)
-    source = _source(settings, name, folder=folder) if folder or name in settings.named_sources else None
+    files = _named_files(settings)
+    source = _source(settings, name, files, folder=folder) if folder or name in settings.named_sources else None
     return source if source and not why_misnamed(source) else None
 
 
 def _all_sources(settings: Settings) -> dict[str, Source]:
     folders = {entry.name for entry in _entries(settings) if _is_folder(entry)}
-    names = sorted(folders | settings.named_sources.keys())
-    return {name: _source(settings, name, folder=name in folders) for name in names}
+    names, files = sorted(folders | settings.named_sources.keys()), _named_files(settings)
+    return {name: _source(settings, name, files, folder=name in folders) for name in names}
 
 
-def _source(settings: Settings, name: str, *, folder: bool) -> Source:
-    """Return the source of a name that the settings have, or a `folder`, or both."""
-    own, named = _inside(settings.sources / name, settings.sources), settings.named_sources.get(name)
+def _source(settings: Settings, name: str, files: Mapping[str, LocalFolder], *, folder: bool) -> Source:
+    """Return the source of a name that the settings have, or a `folder`, or both; `files` are those of named ones."""
+    named = settings.named_sources.get(name)
+    own = _inside(settings.sources / name, settings.sources, {} if named else files)
     if named is None:
         return Source(name, own)
     origin, kinds = _named_origin(settings, name, named)
-    if folder and not isinstance(own, LinkOut):
+    if folder and isinstance(own, LocalFolder):
         reason = f"source {name!r} is both a folder in {settings.sources} and a named source; move the folder"
         origin = Unusable(origin.name, reason)
     return Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
@@ -166,13 +169,34 @@ def _is_folder(entry: Path) -> bool:
         return True
 
 
-def _inside(folder: Path, sources: Path) -> Origin:
-    """Return the connector of a folder, or one that raises for a link out of the folder of sources."""
+def _named_files(settings: Settings) -> dict[str, LocalFolder]:
+    """Return the files of this machine that named sources read, those whose place can be told."""
+    found = {}
+    for name, named in settings.named_sources.items():
+        with suppress(SourceError, OSError, RuntimeError, ValueError):  # which listing it says
+            if files := files_on_disk(name, named):
+                found[name] = replace(files, root=files.root.resolve())
+    return found
+
+
+def _inside(folder: Path, sources: Path, files: Mapping[str, LocalFolder]) -> Origin:
+    """Return the connector of a folder, or one that raises for a link out, or if a named source has `files` in it.
+
+    These may be masked there, and would be read without that too.
+    """
     try:
-        leads_out = folder.is_symlink() and not folder.resolve().is_relative_to(sources.resolve())
-    except OSError as error:
+        real = folder.resolve()
+        leads_out = folder.is_symlink() and not real.is_relative_to(sources.resolve())
+        taken = next((name for name, named in files.items() if named.reaches(real)), None)
+    except (OSError, ValueError) as error:  # a name with a null byte
         return Unusable(str(folder), f"source {folder.name!r}: {folder} cannot be used: {one_line(error)}")
-    return LinkOut(folder) if leads_out else LocalFolder(folder)
+    if leads_out:
+        why = "is a link out of the folder of sources; if it is meant, name its target in named_sources"
+    elif taken:
+        why = f"is read by the named source {taken!r} too; move it out of {sources}, and name its new place there"
+    else:
+        return LocalFolder(folder)
+    return Unusable(str(folder), f"source {folder.name!r}: {folder} {why}")
 
 
 def why_misnamed(source: Source) -> str | None:

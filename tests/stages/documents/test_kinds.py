@@ -154,6 +154,18 @@ def test_what_a_mail_server_keeps_beside_mails_is_no_document(tmp_path: Path) ->
     assert named["subscriptions"]["content"].endswith("The gauge rose.")
 
 
+def test_what_office_keeps_beside_an_open_document_is_skipped(tmp_path: Path) -> None:
+    write(
+        tmp_path / "files",
+        {"a/~$report.docx": b"\x05Marta", "~$b.XLSX": b"\x05Marta", "~$ a.md": "# A", "~b.md": "# B"},
+    )
+    rows = read(settings_of(tmp_path))
+    skipped = {path: row["error"] for path, row in rows.items() if row["status"] != "processed"}
+    assert skipped == dict.fromkeys(
+        ["a/~$report.docx", "~$b.XLSX"], "a lock file of Office, beside a document that is open"
+    )
+
+
 def test_a_mail_of_a_maildir_that_is_marked_as_deleted_is_skipped(tmp_path: Path) -> None:
     names = ["1.M1P7.host:2,ST", "2.M1P7.host,S=9:2,FRTa", "3.M1P7.host!2,T", "4.M1P7.host:2,S", "5.M1T7.host:2,"]
     paths = [f"cur/170000000{name}" for name in names]

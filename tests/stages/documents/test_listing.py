@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import SourceError
+from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.stages.documents import listing as module
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile, Origin
@@ -216,6 +218,59 @@ def test_what_is_excluded_does_not_count(tmp_path: Path) -> None:
     patterns = Patterns(("**/*.md", "a.txt"), ("drafts/**", "**/b.*"))
     found = [listed.path for listed in LocalFolder(tmp_path, patterns).files()]
     assert sorted(found) == ["a.md", "a.txt"]
+
+
+def test_a_folder_is_entered_only_if_a_file_in_it_may_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.md", "drafts/a.md", "d/drafts/e/a.md", "d/b.md", "x/d/a.md", "drafts2/a.md")
+    entered, scan, every = (
+        list[str](),
+        os.scandir,
+        [".", "d", "d/drafts", "d/drafts/e", "drafts", "drafts2", "x", "x/d"],
+    )
+
+    def scandir(path: str) -> Any:
+        entered.append(os.path.relpath(path, tmp_path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for patterns, folders, files in (
+        (Patterns(("**/*",), ("**/drafts/**",)), [".", "d", "drafts2", "x", "x/d"], 4),
+        (Patterns(("**/*.md",), ("drafts/*",)), every, 5),
+        (Patterns(("d/*/e/*", "?/*.md")), [".", "d", "d/drafts", "d/drafts/e", "x"], 2),
+        (Patterns(("*.md",)), ["."], 1),
+    ):
+        entered.clear()
+        assert len([*LocalFolder(tmp_path, patterns).files()]) == files
+        assert sorted(entered) == folders
+
+
+@pytest.mark.parametrize("named", ["hr", "hr/", "/hr/**", "./hr/**", "./hr", "hr/**", "**/hr"])
+def test_a_folder_that_exclude_names_is_left_out_with_all_in_it(tmp_path: Path, named: str) -> None:
+    write(tmp_path, "a.md", "hr/a.md", "hr/b/a.md", "hrx/a.md")
+    origin = choose_origin("s", SourceSettings(uri=str(tmp_path), exclude=(named,)))
+    assert sorted(one.path for one in origin.files()) == ["a.md", "hrx/a.md"]
+
+
+def test_a_linked_folder_that_is_hidden_is_entered_once_and_one_that_is_left_out_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "..2026/sub/a.md", "..2026/sub/b/a.md", ".releases/42/x.md", "hr/a.md", "seen/a.md", "d/a.md")
+    links = {
+        "..data": "..2026",
+        "sub": "..data/sub",  # as Kubernetes mounts a ConfigMap
+        "..2026/sub/again": "..",
+        "d/current": "../.releases/42",
+        "people": "hr",
+        "twice": "seen",
+    }
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    origin = LocalFolder(tmp_path, Patterns(("**/*",), ("hr/**",)))
+    why = "symbolic link to a folder that is hidden or left out; link its files"
+    assert {one.path: one.refused for one in origin.files()} == {
+        **dict.fromkeys(["d/a.md", "d/current/x.md", "seen/a.md", "sub/a.md", "sub/b/a.md"]),
+        "people": why,
+        "sub/again": why,
+    }
+    assert {origin.read(one, 99) for one in origin.files() if one.path == "d/current/x.md"} == {b".releases/42/x.md"}
 
 
 def test_the_source_folder_may_itself_be_a_link(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import (
     Source,
+    Unusable,
     chosen_sources,
     find_source,
     find_sources,
@@ -121,6 +123,40 @@ def test_a_name_used_twice_costs_that_source_alone(tmp_path: Path) -> None:
     assert list(list_files(found["b"])) == []
 
 
+@pytest.mark.parametrize(
+    ("named", "shared"),
+    [
+        ({"uri": "sources/letters"}, {"letters"}),  # which is named to be masked, and would be read without that too
+        ({"uri": "sources/letters/2024/*.md"}, {"letters"}),
+        ({"uri": "link"}, {"letters"}),
+        ({"uri": "sources/letters/{partition}", "asset": "a", "include": ["*.md"]}, {"letters"}),
+        ({"uri": "sources/letters/a.csv", "rows": {}}, {"letters"}),
+        ({"uri": "sources"}, {"letters", "wiki"}),
+        ({"uri": ".", "exclude": ["sources/wiki"]}, {"letters"}),
+        ({"uri": ".", "include": ["docs/**"]}, set()),
+        ({"uri": "sources/letters/a.duckdb", "rows": {"query": "SELECT"}}, set()),
+        ({"uri": "sources/.hidden"}, set()),
+        ({"uri": "sources2"}, set()),
+        ({"uri": "s3://bucket/sources/letters"}, set()),
+        ({"uri": "sources/letters/*", "include": ["*.md"]}, set()),  # which is an error of its own
+    ],
+)
+def test_a_folder_that_a_named_source_reads_too_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, Any], shared: set[str]
+) -> None:
+    for name in ("letters/2024", "wiki"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("sources/letters/2024")
+    monkeypatch.chdir(tmp_path)
+    given = settings(tmp_path / "sources", masked=SourceSettings(**named))
+    found = find_sources(given)
+    assert {name for name in ("letters", "wiki") if isinstance(found[name].origin, Unusable)} == shared
+    assert found == {name: find_source(given, name) for name in found}
+    for name in shared:
+        with pytest.raises(SourceError, match=rf"^source '{name}': .* is read by the named source 'masked' too; move"):
+            list(list_files(found[name]))
+
+
 def test_a_uri_that_cannot_be_used_costs_that_source_alone(tmp_path: Path) -> None:
     (tmp_path / "sources" / "b").mkdir(parents=True)
     found = find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="https://host/docs")))
@@ -192,7 +228,7 @@ def test_a_linked_folder_is_refused_unless_it_is_named(tmp_path: Path) -> None:
     (tmp_path / "sources" / "twin").symlink_to(tmp_path / "sources" / "real")
     found = find_sources(settings(tmp_path / "sources"))
     assert list(found) == ["linked", "real", "twin"]
-    with pytest.raises(SourceError, match=r"source 'linked': .*: it is a link out of the folder of sources; .* named"):
+    with pytest.raises(SourceError, match=r"source 'linked': .* is a link out of the folder of sources; .* named"):
         list(list_files(found["linked"]))
     assert list(list_files(found["twin"])) == []
     named = find_sources(settings(tmp_path / "sources", linked=SourceSettings(uri=str(tmp_path / "private"))))

@@ -6,6 +6,7 @@ fsspec walks an archive as a tree of folders, and loses names that lead out of i
 import re
 from collections import Counter
 from collections.abc import Iterator
+from stat import S_ISLNK
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _SAYS_UTF8 = 0x800  # flag of a name; Python takes others for cp437
 _LEADS_OUT = "its name leads out of the archive; pack it under another"
 _IRREGULAR = "not a regular file"
+LINK = "symbolic link, which is not followed; copy the file"
+"""The reason not to read a link in a ZIP archive, of which the bytes are the name of its target."""
+
 _REPEATED = "a later entry of the archive has the same name, and that one is read; pack them under different names"
 
 
@@ -51,7 +55,8 @@ def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry
 def _files(system: "AbstractFileSystem") -> list[tuple[str, str, str | None]]:
     """Return of all entries except folders the name, that by which fsspec knows it, and the reason not to read it."""
     if hasattr(system, "zip"):
-        return [(_name_of(one), one.filename, None) for one in system.zip.infolist() if not one.is_dir()]
+        entries = (one for one in system.zip.infolist() if not one.is_dir())
+        return [(_name_of(one), one.filename, LINK if S_ISLNK(one.external_attr >> 16) else None) for one in entries]
     members = (one for one in system.tar.getmembers() if not one.isdir())
     return [(one.name, one.name, None if one.isreg() or one.issym() or one.islnk() else _IRREGULAR) for one in members]
 

@@ -9,7 +9,7 @@ from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
-from lightrag_dagster.settings.sources import SIDECAR_SUFFIX, RowsSettings, SourceSettings, asks_beside
+from lightrag_dagster.settings.sources import PARTITION, SIDECAR_SUFFIX, RowsSettings, SourceSettings, asks_beside
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -63,10 +63,29 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
+def files_on_disk(name: str, settings: SourceSettings) -> LocalFolder | None:
+    """Return the files of this machine that a source reads, of an asset those of any partition; None for others.
+
+    Raises SourceError as `choose_origin`.
+    """
+    files = settings.model_copy(update={"rows": None})
+    if settings.dimensions:
+        files = SourceSettings(uri=PARTITION.sub("*", settings.uri), exclude=settings.exclude)
+    origin = choose_origin(name, files)
+    return origin if isinstance(origin, LocalFolder) and origin.root.suffix not in _DUCKDB else None
+
+
 def _patterns(settings: SourceSettings, include: tuple[str, ...]) -> Patterns:
     """Return the choice of paths, and of the files beside them that say who may see them."""
     ends = ("", SIDECAR_SUFFIX) if asks_beside(settings.access) else ("",)
-    return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, settings.exclude)))
+    exclude = [one for glob in settings.exclude for one in _left_out(glob)]
+    return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, exclude)))
+
+
+def _left_out(glob: str) -> list[str]:
+    """Return what a glob of `exclude` leaves out, with all that is in a folder which it names: `hr`, `./hr/`."""
+    name = glob.removeprefix("./").strip("/")
+    return [*dict.fromkeys([glob, name] if has_wildcard(name.rpartition("/")[2]) else [glob, name, f"{name}/**"])]
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:

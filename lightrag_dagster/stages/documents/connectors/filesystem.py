@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line, origins
-from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
+from lightrag_dagster.stages.documents.connectors.archives import LINK, ArchiveEntry, entries_of, is_archive
 from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
@@ -107,7 +107,8 @@ def _walk(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
         below = folder[len(root) :].strip("/")
         for name, facts in files.items():
             if not name.startswith("."):
-                yield ArchiveEntry(f"{below}/{name}" if below else name, facts)
+                is_link = facts.get("type") == "link" or facts.get("islink")  # by SFTP, and by a folder of fsspec's
+                yield ArchiveEntry(f"{below}/{name}" if below else name, facts, LINK if is_link else None)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ class LocalFolder:
     """The files below a folder, or one file.
 
     Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
-    entered: the files of one inside the folder are listed there, and one outside is refused.
+    entered: the files of one inside the folder are listed there, and one outside is refused; a hidden one is entered.
     """
 
     root: Path
@@ -46,9 +47,14 @@ class LocalFolder:
         if root.is_file():
             yield _found(root.name, str(root), root.stat(), None)
             return
-        for entry, path in walk(root):
-            if self.patterns.match(path) and (listed := _listed(entry, path, root)):
+        for entry, path in _walk(root, self.patterns):
+            if listed := _listed(entry, path, root, self.patterns):
                 yield listed
+
+    def reaches(self, folder: Path) -> bool:
+        """Say whether some of these files may lie in another folder; both are without links."""
+        below = folder.relative_to(self.root).as_posix() if folder.is_relative_to(self.root) else "."
+        return self.root.is_relative_to(folder) or (below != "." and self.patterns.reach(below))
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
@@ -57,33 +63,38 @@ class LocalFolder:
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
 
-@dataclass(frozen=True)
-class LinkOut(LocalFolder):
-    """A folder among the sources that is a link to somewhere else, perhaps not meant to be read."""
+def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Yield the visible entries below `root` that count, except folders, with their paths relative to `root`.
 
-    def files(self) -> Iterator[ListedFile]:
-        """Raise OSError."""
-        reason = "it is a link out of the folder of sources; if it is meant, name its target in named_sources"
-        raise OSError(errno.EPERM, reason)
-
-
-def walk(root: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield every visible entry below `root` that is not a folder, with its path relative to `root`."""
-    folders = [(str(root), "")]
+    A link to a hidden folder is entered, but none in that.
+    """
+    folders = [(str(root), "", False)]
     while folders:
-        folder, prefix = folders.pop()
+        folder, prefix, linked = folders.pop()
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append((entry.path, f"{prefix}{entry.name}/"))
-                else:
-                    yield entry, prefix + entry.name
+                path, place = prefix + entry.name, entry.path
+                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, root):
+                    place = os.path.realpath(entry.path)
+                if is_linked or entry.is_dir(follow_symlinks=False):
+                    if patterns.enters(path):
+                        folders.append((place, f"{path}/", linked or is_linked))
+                elif patterns.match(path):
+                    yield entry, path
 
 
-def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None:
-    """Return one entry, or None for a link to a folder of the source or for a file deleted meanwhile."""
+def _leads_to_hidden(entry: os.DirEntry[str], root: Path) -> bool:
+    """Say whether a link leads to a folder below `root` that is hidden, as where Kubernetes mounts a ConfigMap."""
+    target = os.path.realpath(entry.path)
+    with suppress(OSError):  # of a folder that is closed
+        return target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir()
+    return False
+
+
+def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) -> ListedFile | None:
+    """Return one entry, or None for a link to a folder that is entered or for a file deleted meanwhile."""
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -97,7 +108,9 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None
         if refused is None and not Path(file).is_relative_to(root):
             refused = "symbolic link that leads out of the source"
         elif stat.S_ISDIR(status.st_mode):
-            return None
+            if Path(file) == root or patterns.reach(Path(file).relative_to(root).as_posix()):
+                return None
+            refused = "symbolic link to a folder that is hidden or left out; link its files"
     return _found(path, file, status, refused)
 
 

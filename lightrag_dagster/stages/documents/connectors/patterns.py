@@ -1,8 +1,9 @@
 """The choice of a source's paths."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 
-from lightrag_dagster.core.globs import matches
+from lightrag_dagster.core.globs import matches, may_hold
 
 _WILDCARDS = frozenset("*?[")
 
@@ -20,6 +21,16 @@ class Patterns:
             return True
         included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
         return included and not excluded
+
+    def enters(self, folder: str) -> bool:
+        """Return True if a file in a folder may count, or in one below it."""
+        left_out = any(glob.endswith("/**") and matches(folder, glob.removesuffix("/**")) for glob in self.exclude)
+        return not left_out and any(may_hold(folder, glob) for glob in self.include)
+
+    def reach(self, folder: str) -> bool:
+        """Return True if a folder is entered from those above it, of which a hidden one is not."""
+        above = accumulate(folder.split("/"), "{}/{}".format)
+        return all(self.enters(one) and not one.rpartition("/")[2].startswith(".") for one in above)
 
 
 EVERY_FILE = Patterns(("**/*",))

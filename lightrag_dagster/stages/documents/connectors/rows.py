@@ -26,6 +26,9 @@ _GROUP = 3
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
 _BREAKS = re.compile(r"[\b\f\n\r\t]+")
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
+_BEGINS = re.compile(r"[\ufeff \t\r\n]*(---|\+\+\+)")
+"""The begin of a text that may have front matter."""
+
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
@@ -93,6 +96,8 @@ class RowDocuments:
         if self.columns.format == "html":  # whose paragraphs they are
             stated = "\n\n".join(" ".join(line.split()) for line in stated.splitlines())
         text = _filled(self.columns.text, row) + (f"{FACTS_FOLLOW.decode()}{stated}" if self.columns.facts else "")
+        if not said and _BEGINS.match(text) and not _BEGINS.match(self.columns.text):
+            said = {"published": "true"}  # so that what a cell begins with is text, and sets no tags
         return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
 
 

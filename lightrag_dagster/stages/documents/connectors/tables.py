@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -20,7 +21,8 @@ from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
-from lightrag_dagster.stages.documents.connectors.folder import opened, walk
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder, opened
+from lightrag_dagster.stages.documents.connectors.origin import warn_once
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted_name
 
@@ -108,19 +110,11 @@ class TableFiles:
                 os.close(descriptor)
 
     def _files(self) -> list[tuple[str, str]]:
-        """Return the path of each file and its place, which has no links, in order; raises OSError for a link out."""
-        real = self.root.resolve()
-        if real.is_file():
-            return [(str(self.root), str(real))]
-        found = []
-        for entry, path in walk(self.root):
-            if self.patterns.match(path):
-                place = Path(entry.path).resolve()
-                if not place.is_relative_to(real):
-                    reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
-                    raise OSError(errno.EPERM, reason)
-                found.append((entry.path, str(place)))
-        return sorted(found)
+        """Return the path of each file and its place without links, in order; raises OSError for a refused one."""
+        found = list(LocalFolder(self.root, self.patterns).files())
+        if refused := next((one for one in found if one.refused), None):
+            raise OSError(errno.EPERM, f"{refused.path}: {refused.refused}; copy the file, or exclude it")
+        return sorted((str(self.root if self.root.is_file() else self.root / one.path), one.place) for one in found)
 
 
 @dataclass(frozen=True)
@@ -215,7 +209,7 @@ class SQLQuery:
         try:
             with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
                 result = connection.execute(sqlalchemy.text(query), values)
-                _require_distinct(list(result.keys()) if part else [])
+                _require_distinct(list(result.keys()))
                 yield from map(dict, result.mappings())
         except SQLAlchemyError as error:
             reason = one_line(getattr(error, "orig", None) or error)
@@ -232,9 +226,13 @@ def _bound(query: str, values: Mapping[str, str], mark: str) -> tuple[str, dict[
 
 
 def _require_distinct(names: list[str]) -> None:
-    """Check that each column has a name of its own, since a part would be of either; raises OSError."""
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    """Check that each column has a name of its own, since a template would be of either; raises OSError."""
+    if twice := _repeated(names):
         raise OSError(errno.EINVAL, f"its rows have several columns {twice[0]!r}; name them apart in rows.query, by AS")
+
+
+def _repeated(names: list[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if name and count > 1)
 
 
 def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
@@ -247,6 +245,11 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
     with in_memory() as connection:
         try:
             if suffix in _CSV:
+                if repeated := _repeated(_names_of_csv(path)[2]):
+                    warn_once(
+                        f"a file in {Path(name).parent} has several columns {', '.join(map(repr, repeated))}: a "
+                        f"template finds the first of each under that name, and the others as {repeated[0]}_1 and so on"
+                    )
                 yield from _rows_of_csv(connection, path, part)
             elif suffix in _JSON:
                 yield from _rows_of_json(connection, path, part)
@@ -285,7 +288,7 @@ def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From
     Raises:
         OSError: a line has more columns than the names, or fewer, is not UTF-8 or too long.
     """
-    above, mark = _names_of_csv(path)
+    above, mark, _ = _names_of_csv(path)
     guessed = _rows(connection, f"SELECT * FROM {ROW_FILES['.csv']}", {"file": str(path)}, part)
     if not mark:
         yield from guessed
@@ -323,15 +326,22 @@ def _rows_of_json(connection: "duckdb.DuckDBPyConnection", path: Path, part: Fro
             yield empty | row
 
 
-def _names_of_csv(path: Path) -> tuple[int, str]:
-    """Return the number of lines above the first one with several columns, and what divides these; "" without one."""
+def _names_of_csv(path: Path) -> tuple[int, str, list[str]]:
+    """Return the number of lines above the first one with several columns, what divides these, and their names.
+
+    Without such a line, 0, "" and no name.
+    """
     with path.open("rb") as file:
         file.seek(0)  # of a descriptor, which may have been read before
         for number, line in enumerate(file):
             mark = max(_DELIMITERS, key=line.count)
             if mark in line:
-                return number, chr(mark)
-    return 0, ""
+                return (
+                    number,
+                    chr(mark),
+                    [one.strip(' "\r\n') for one in line.decode("utf-8-sig", "replace").split(chr(mark))],
+                )
+    return 0, "", []
 
 
 def _rows(
@@ -344,7 +354,7 @@ def _rows(
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
-        _require_distinct(names if part else [])
+        _require_distinct(names)
         singles = {column[0] for column in result.description or () if str(column[1]) == "FLOAT"}
         singles -= {part.column} if part else set()  # which is compared in full
         while rows := result.fetchmany(_ROWS_AT_ONCE):

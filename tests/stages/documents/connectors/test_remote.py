@@ -342,6 +342,35 @@ def test_an_sftp_server_is_a_source(sftp: tuple[str, Path], tmp_path: Path, monk
         list(FileSystem(uri).files())
 
 
+def test_no_symbolic_link_of_another_machine_is_followed(sftp: tuple[str, Path]) -> None:
+    uri, folder = sftp
+    (folder.parent / "secret.md").write_text("secret")
+    for name, target in {"out.md": "../secret.md", "in.md": "a.md", "folder.md": "b"}.items():
+        (folder / name).symlink_to(target)
+    (folder.parent / "linked").symlink_to("wiki")
+    refused = {
+        one.path: one.refused for one in FileSystem(uri).files() if one.path.endswith("md") and one.path != "a.md"
+    }
+    assert refused == dict.fromkeys(
+        ["out.md", "in.md", "folder.md"], "symbolic link, which is not followed; copy the file"
+    )
+    assert "a.md" in found(FileSystem(uri.replace("/wiki", "/linked")))
+
+
+def test_a_symbolic_link_in_a_zip_archive_is_no_document(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name, mode in {"link.md": 0o120777, "real.md": 0o100644, "dos.md": 0}.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = mode << 16
+            archive.writestr(entry, "/etc/passwd")
+    refused = {one.path: one.refused for one in FileSystem(f"zip::{tmp_path}/a.zip").files()}
+    assert refused == {
+        "link.md": "symbolic link, which is not followed; copy the file",
+        "real.md": None,
+        "dos.md": None,
+    }
+
+
 def write_zip(path: Path, files: dict[str, str]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():

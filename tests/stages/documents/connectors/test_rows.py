@@ -118,6 +118,29 @@ def test_rows_of_every_kind_of_table_are_the_same_documents(
     assert pickle.loads(pickle.dumps(source)) == source
 
 
+@pytest.mark.parametrize("rows", [{}, {"title": "name"}, {"format": "html"}])
+def test_a_cell_is_text_also_where_it_begins_as_front_matter_does(tmp_path: Path, rows: dict[str, str]) -> None:
+    """Who writes a ticket gives it no tags, by which scopes may show it, and does not switch it off."""
+    body = "---\ntags: [board]\ndraft: true\n---\nThe weir."
+    lines = [{"id": "1", "text": body, "name": ""}, {"id": "2", "text": "The weir.", "name": ""}]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    named = {"t": {"uri": str(tmp_path / "t.jsonl"), "rows": rows}}
+    (tmp_path / "sources").mkdir()
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", named_sources=named)
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "t"), tables, Recipes.of(settings))
+    [first] = [one for one in tables.read("raw_documents", "t").to_pylist() if one["path"] == "1"]
+    assert (first["status"], first["tags"], first["error"]) == ("processed", None, None)
+    assert "board" in first["content"]
+    assert [one.content for one in list_files(find_source(settings, "t"))][1] == b"The weir."  # as it always was
+
+
+def test_a_template_may_have_front_matter(tmp_path: Path) -> None:
+    rows = RowsSettings(text="---\ntags: [{id}]\n---\n{text}")
+    document = RowDocuments(TableFiles(tmp_path, Patterns(())), rows, {}).document({"id": "a", "text": "The weir."})
+    assert document.content == b"---\ntags: [a]\n---\nThe weir."
+
+
 def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Path, tmp_path: Path) -> None:
     rows = {"text": "# {note}\n\n{text}", "title": "Note {id}", "author": "note", "tags": "{note}, {id}"}
     listed = {one.path: one for one in list_files(source_of(tmp_path, write_csv(folder), **rows))}
@@ -376,7 +399,7 @@ def test_only_a_changed_row_changes_its_document(folder: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "rows", "reason"),
     [
-        ("id,text\n1,a\n1,b\n", {}, "several rows of .*rows.csv have the id '1'"),
+        ("id,text\n1,a\n1,b\n", {}, "several documents of .*rows.csv have the id '1'"),
         ("id,text\n1,a\n,b\n", {}, "a row has no id"),
         ("key,text\n1,a\n", {}, "its rows have no column 'id'; there are key, text"),
         ("id,text\n1,a\n", {"title": "{subject}"}, "its rows have no column 'subject'"),

@@ -3,12 +3,13 @@
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
-from lightrag_dagster.stages.documents.connectors.tables import From, SQLQuery, TableFiles
+from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery, From, SQLQuery, TableFiles
 
 FAULTS = {
     "missing": (b"id,name,role\n1,Ann\n2,Bo,Cook\n", 1),
@@ -109,6 +110,30 @@ def test_a_file_of_sqlite_that_is_not_there_is_not_made(tmp_path: Path, monkeypa
     with pytest.raises(FileNotFoundError, match="there is no file"):
         list(SQLQuery("PAGES_URL", "SELECT 1").rows())
     assert not any(tmp_path.iterdir())
+
+
+def test_two_columns_of_a_query_may_not_have_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "SELECT t.*, c.* FROM (SELECT 1 AS id, 'the ticket' AS body) t, (SELECT 'a comment' AS body) c"
+    duckdb.connect(str(tmp_path / "a.duckdb")).close()
+    monkeypatch.setenv("A_URL", "sqlite://")
+    for table in (DuckDBQuery(tmp_path / "a.duckdb", query), SQLQuery("A_URL", query)):
+        with pytest.raises(OSError, match=r"several columns 'body'; name them apart in rows\.query, by AS"):
+            list(table.rows())
+
+
+def test_a_line_says_that_a_file_has_several_columns_of_one_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Jira writes a column for each comment."""
+    path = tmp_path / "issues.csv"
+    for names in ("id,Text,Comment,Text_1", 'id,Comment,"Comment",Sprint,Comment,Sprint'):
+        path.write_text(f"\ufeffissues of 2024\n{names}\n{'x,' * names.count(',')}x\n")
+        rows = list(TableFiles(path, Patterns((), ())).rows())
+    assert set(rows[0]) == {"id", "Comment", "Comment_1", "Comment_2", "Sprint", "Sprint_1"}
+    said = (
+        "has several columns 'Comment', 'Sprint': a template finds the first of each under that name, and the others as"
+    )
+    assert [said in one.message for one in caplog.records] == [True]
 
 
 def test_quotes_are_read_in_every_line(tmp_path: Path) -> None:
