@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from lightrag_dagster.core.globs import matches
+from lightrag_dagster.settings.sources import EVERY_PATH
 
 _WILDCARDS = frozenset("*?[")
 
@@ -22,7 +23,7 @@ class Patterns:
         return included and not excluded
 
 
-EVERY_FILE = Patterns(("**/*",))
+EVERY_FILE = Patterns(EVERY_PATH)
 
 
 def has_wildcard(path: str) -> bool:

@@ -414,8 +414,20 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
     for source in ({"include": ["*"]}, {"uri": "$X"}, {"rows": {"query": "SELECT 1"}}):
         with pytest.raises(SettingsError, match="give it a uri; "):
             load_settings(named_sources={"pages": source})
-    with pytest.raises(SettingsError, match=r"named_sources\.pages\.rows\.text"):
-        load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
+    for template, reason in (("{open", ""), ("{a:.2f} {b}", r".*: write \{a\}, and"), ("{who!r}", r".*: write \{who\}")):
+        with pytest.raises(SettingsError, match=rf"named_sources\.pages\.rows\.text{reason}"):
+            load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": template}}})
+    with pytest.raises(SettingsError, match=r"named_sources\.pages.*: write \{who\}"):
+        load_settings(named_sources={"pages": {"uri": "x", "rows": {}, "access": {"**": "{who:>9}"}}})
+
+
+@pytest.mark.parametrize("source", [{"uri": "$PAGES"}, {"uri": "rows.duckdb", "rows": {"query": "SELECT 1"}}])
+@pytest.mark.parametrize("patterns", [{"include": ["*.csv"]}, {"exclude": ["b*"]}])
+def test_patterns_of_files_are_refused_where_rows_have_none(
+    tmp_path: Path, source: dict[str, Any], patterns: dict[str, Any]
+) -> None:
+    with pytest.raises(SettingsError, match=r"named_sources\.pages: include and exclude choose files; choose rows in"):
+        configured(tmp_path, source | patterns)
 
 
 @pytest.mark.long
