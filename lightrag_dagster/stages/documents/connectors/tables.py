@@ -215,7 +215,7 @@ class SQLQuery:
         try:
             with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
                 result = connection.execute(sqlalchemy.text(query), values)
-                _require_distinct(list(result.keys()) if part else [])
+                _require_distinct(list(result.keys()))
                 yield from map(dict, result.mappings())
         except SQLAlchemyError as error:
             reason = one_line(getattr(error, "orig", None) or error)
@@ -232,7 +232,7 @@ def _bound(query: str, values: Mapping[str, str], mark: str) -> tuple[str, dict[
 
 
 def _require_distinct(names: list[str]) -> None:
-    """Check that each column has a name of its own, since a part would be of either; raises OSError."""
+    """Check that each column has a name of its own, since a template would take either; raises OSError."""
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise OSError(errno.EINVAL, f"its rows have several columns {twice[0]!r}; name them apart in rows.query, by AS")
 
@@ -344,7 +344,7 @@ def _rows(
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
-        _require_distinct(names if part else [])
+        _require_distinct(names)
         singles = {column[0] for column in result.description or () if str(column[1]) == "FLOAT"}
         singles -= {part.column} if part else set()  # which is compared in full
         while rows := result.fetchmany(_ROWS_AT_ONCE):

@@ -101,6 +101,53 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tables"
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04 10:30:00 UTC", "20240304T103000Z")),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in (1709548200, "1709548200000", 1709548200.0)),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04T12:30+02:00",)),
+        *((said, datetime(2024, 3, 4, tzinfo=UTC)) for said in (20240304, "04.03.2024 10:30", date(2024, 3, 4))),
+        *((said, EPOCH) for said in (None, "", " ", math.nan)),
+    ],
+)
+def test_times_of_many_forms_are_read(folder: Path, tmp_path: Path, said: Any, expected: datetime) -> None:
+    source = source_of(tmp_path, write_csv(folder), modified="at").origin
+    assert isinstance(source, RowDocuments)
+    assert source.document({"id": "1", "text": RIVER, "at": said}).modified_at == expected
+
+
+@pytest.mark.parametrize("said", ["04/Mar/24 10:00 AM", "04/03/2024", "12", "yes", "9" * 14, True])
+def test_a_value_that_is_no_time_is_named(folder: Path, tmp_path: Path, said: Any) -> None:
+    source = source_of(tmp_path, write_csv(folder), modified="at").origin
+    assert isinstance(source, RowDocuments)
+    with pytest.raises(OSError, match="its column at has '.*', which is no time; write 2024-03-04T10:00:00"):
+        source.document({"id": "1", "text": RIVER, "at": said})
+
+
+def test_a_column_of_times_that_is_named_later_arrives(folder: Path, tmp_path: Path) -> None:
+    settings = configured(tmp_path, write_csv(folder))
+    tables = SourceTables(Home(settings.home))
+
+    def times(settings: Settings) -> list[datetime]:
+        read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+        return tables.read("raw_documents", "pages")["modified_at"].to_pylist()
+
+    assert times(settings) == [EPOCH, EPOCH]
+    with_times = configured(tmp_path, {"uri": f"{folder}/rows.csv"}, modified="changed")
+    assert times(with_times) == [datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), EPOCH]
+    assert times(settings) == [EPOCH, EPOCH]
+
+
+@pytest.mark.parametrize("write", [write_duckdb, write_sqlite])
+def test_two_columns_of_one_name_are_refused(
+    folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
+) -> None:
+    source = write(folder) | {"rows": {"query": "SELECT a.*, b.text FROM pages a, pages b"}}
+    with pytest.raises(SourceError, match="its rows have several columns 'text'; name them apart in rows.query, by AS"):
+        list(list_files(source_of(tmp_path, source)))
+
+
 @pytest.mark.parametrize("write", WRITERS)
 def test_rows_of_every_kind_of_table_are_the_same_documents(
     folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
