@@ -298,10 +298,9 @@ def _usable(folder: Path, setting: str) -> Path:
         absolute.resolve()
     except (OSError, RuntimeError) as error:  # an unknown user, links that lead to each other
         raise SettingsError(f"setting {setting}: {folder} leads nowhere: {one_line(error)}; name another") from error
-    if found := re.search(r"[?\\]", str(absolute)):
-        raise SettingsError(
-            f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
-        )
+    if found := re.search(r"[?\\\ud800-\udfff]", str(absolute)):  # the last of a name that is not UTF-8
+        said = f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
+        raise SettingsError(said.encode("utf-8", "backslashreplace").decode())
     return absolute
 
 
