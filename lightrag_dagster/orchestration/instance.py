@@ -16,7 +16,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.connections import kept_open
 from lightrag_dagster.storage.files.atomic import disk_errors
-from lightrag_dagster.storage.files.network_mounts import warn_of_dagster
 from lightrag_dagster.storage.home import Home
 
 _CONFIG = files(__package__).joinpath("dagster.yaml").read_text("utf-8")
@@ -49,7 +48,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             left = filesize.decimal(free)
             raise StoreError(f"{folder} has {left} left on its disk, and a run needs 8 MB; make room, and run again")
         if is_own:
-            warn_of_dagster(folder)
+            home.warn_of_dagster()
         if is_own and not config.exists():
             config.write_text(_CONFIG, encoding="utf-8")
     logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines

@@ -99,7 +99,8 @@ def is_unfinished(source: Source, documents: pa.Table) -> pa.ChunkedArray:
 def _as_listed(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
     """Return rows of RAW_DOCUMENTS with the access values of these files; the others, which are as before, keep theirs.
 
-    Those of a table have its times, also where their text is as before. A document has no value if the file beside it cannot be read, and its `error` says why.
+    Those of a table have its times, also where their text is as before. A document has no value if the file beside it
+    cannot be read, and its `error` says why.
     """
     asking = [one for one in files if one.sidecar is not None]
     read = _contents(source.origin, [sidecar_of(one) for one in asking], MOST + 1)

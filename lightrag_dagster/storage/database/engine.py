@@ -60,8 +60,8 @@ class Database:
             tables: Tables that are needed.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
-            looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost. Columns
-                of another layout stay.
+            looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost;
+                columns of another layout stay.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None

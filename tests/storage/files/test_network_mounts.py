@@ -46,7 +46,9 @@ def test_a_network_file_system_is_recognised(path: str, mount: Mount | None) -> 
     assert network_mount(Path(path), TABLE) == mount
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "smb3", "ceph", "lustre", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.s3fs"])
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "smb3", "ceph", "lustre", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.s3fs"]
+)
 def test_a_machine_without_a_disk_is_seen(kind: str) -> None:
     assert network_mount(Path("/data"), f"server:/ / {kind} rw 0 0\n") == Mount(Path("/"), kind)
 
@@ -67,7 +69,9 @@ def test_the_runs_of_dagster_on_one_are_a_warning(
         with open_instance(Home(tmp_path / "home", SecretStr("postgresql://db/name"))):
             pass
     [said] = [one.message for one in caplog.records if one.name == network_mounts.__name__]
-    assert said.startswith(f"{tmp_path}/home/dagster is on a network file system (nfs4 at {tmp_path}), where the SQLite")
+    assert said.startswith(
+        f"{tmp_path}/home/dagster is on a network file system (nfs4 at {tmp_path}), where the SQLite"
+    )
 
 
 def test_sqlite_on_one_is_refused_and_postgres_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

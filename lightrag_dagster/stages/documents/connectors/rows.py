@@ -167,7 +167,7 @@ def _time(value: object, column: str) -> datetime.datetime:
     except ValueError:
         day = read_date(text)
         if day is None or day[1] != "day":
-            reason = f"its column {column} has {text!r}, which is no time; write 2024-03-04T10:00:00, or leave out"
-            raise OSError(errno.EINVAL, f"{reason} rows.modified") from None
+            reason = f"its column {column} has {text!r}, which cannot be read as a time; write 2024-03-04T10:00:00"
+            raise OSError(errno.EINVAL, f"{reason}, or leave out rows.modified") from None
         found = datetime.datetime.combine(day[0], datetime.time())
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)

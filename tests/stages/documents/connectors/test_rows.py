@@ -121,7 +121,9 @@ def test_times_of_many_forms_are_read(folder: Path, tmp_path: Path, said: Any, e
 def test_a_value_that_is_no_time_is_named(folder: Path, tmp_path: Path, said: Any) -> None:
     source = source_of(tmp_path, write_csv(folder), modified="at").origin
     assert isinstance(source, RowDocuments)
-    with pytest.raises(OSError, match="its column at has '.*', which is no time; write 2024-03-04T10:00:00"):
+    with pytest.raises(
+        OSError, match=r"its column at has '.*', which cannot be read as a time; write 2024-03-04T10:00:00"
+    ):
         source.document({"id": "1", "text": RIVER, "at": said})
 
 
@@ -144,7 +146,9 @@ def test_two_columns_of_one_name_are_refused(
     folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
 ) -> None:
     source = write(folder) | {"rows": {"query": "SELECT a.*, b.text FROM pages a, pages b"}}
-    with pytest.raises(SourceError, match="its rows have several columns 'text'; name them apart in rows.query, by AS"):
+    with pytest.raises(
+        SourceError, match=r"its rows have several columns 'text'; name them apart in rows.query, by AS"
+    ):
         list(list_files(source_of(tmp_path, source)))
 
 
@@ -461,7 +465,11 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
     for source in ({"include": ["*"]}, {"uri": "$X"}, {"rows": {"query": "SELECT 1"}}):
         with pytest.raises(SettingsError, match="give it a uri; "):
             load_settings(named_sources={"pages": source})
-    for template, reason in (("{open", ""), ("{a:.2f} {b}", r".*: write \{a\}, and"), ("{who!r}", r".*: write \{who\}")):
+    for template, reason in (
+        ("{open", ""),
+        ("{a:.2f} {b}", r".*: write \{a\}, and"),
+        ("{who!r}", r".*: write \{who\}"),
+    ):
         with pytest.raises(SettingsError, match=rf"named_sources\.pages\.rows\.text{reason}"):
             load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": template}}})
     with pytest.raises(SettingsError, match=r"named_sources\.pages.*: write \{who\}"):
