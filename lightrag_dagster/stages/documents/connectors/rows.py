@@ -24,8 +24,7 @@ SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
-_SINCE_1970 = re.compile(r"(\d{9,13})(\.\d+)?")
-_OF_SECONDS = 10  # digits, before the point; more are milliseconds
+_SINCE_1970 = re.compile(r"(\d{9,13})(\.\d+)?")  # seconds; of over ten digits, milliseconds
 _BREAKS = re.compile(r"[\b\f\n\r\t]+")
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _PROPERTIES = ("title", "author", "date", "tags", "language")
@@ -162,7 +161,7 @@ def _time(value: object, column: str) -> datetime.datetime:
         return EPOCH
     try:
         if since_1970 := _SINCE_1970.fullmatch(text):
-            return EPOCH + datetime.timedelta(seconds=float(text) / (1000 if len(since_1970[1]) > _OF_SECONDS else 1))
+            return EPOCH + datetime.timedelta(seconds=float(text) / (1000 if len(since_1970[1]) > 10 else 1))
         found = datetime.datetime.fromisoformat(text)
     except ValueError:
         day = read_date(text)

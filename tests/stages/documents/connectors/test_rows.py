@@ -133,7 +133,7 @@ def test_a_column_of_times_that_is_named_later_arrives(folder: Path, tmp_path: P
 
     def times(settings: Settings) -> list[datetime]:
         read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
-        return tables.read("raw_documents", "pages")["modified_at"].to_pylist()
+        return [row["modified_at"] for row in tables.read("raw_documents", "pages").to_pylist()]
 
     assert times(settings) == [EPOCH, EPOCH]
     with_times = configured(tmp_path, {"uri": f"{folder}/rows.csv"}, modified="changed")
