@@ -108,6 +108,11 @@ def test_settings_do_not_change() -> None:
         ("embedding:\n  dimensions: 0\n", ["setting embedding.dimensions"]),
         ("llm: [1, 2]\n", ["setting llm"]),
         ("language: ''\n", ["setting language", "at least 1 character"]),
+        *(
+            (f"documents: {{{name}: yes}}\n", [f"setting documents.{name}: it is a number, not true or false"])
+            for name in ("max_bytes", "max_deleted_share")
+        ),
+        ("llm: {max_cost_usd: no}\n", ["setting llm.max_cost_usd: it is a number, not true or false"]),
         ("merging: {types: {map: {company: ' '}}}\n", ["setting merging.types.map.company: ' ' cannot be a type"]),
         ("merging: {types: {map: {Firm: person, firm: place}}}\n", ["setting merging.types.map: Firm is the name of"]),
         (
@@ -195,6 +200,14 @@ def test_a_named_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_CONFIG", "/nowhere/lightrag.yaml")
     with pytest.raises(SettingsError, match=r"LIGHTRAG_CONFIG names /nowhere/lightrag\.yaml, which is not a file"):
         load_settings()
+
+
+def test_a_file_with_another_suffix_is_not_ignored() -> None:
+    Path("lightrag.yml").write_text("home: elsewhere\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"lightrag\.yml is not read; rename it to lightrag\.yaml"):
+        load_settings()
+    write("home: here\n")
+    assert load_settings().home == Path("here")
 
 
 def test_one_language_serves_all_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,6 +315,11 @@ chunking:
         ),
         ({"breakpoints": ["mean", 3]}, "breakpoints"),
         ({"breakpoints": ["percentile", 0]}, "greater than 0"),
+        ({"method": "semantic", "breakpoints": ["percentile", 0.95]}, "has a percentile of 1 to 100; write 95, not 0"),
+        (
+            {"breakpoints": ["gradient", 150], "rules": [{"path": "a", "method": "semantic"}]},
+            r"has a percentile of 1 to 100; .* \(rule 'a'\)",
+        ),
     ],
 )
 def test_settings_of_chunking_are_checked(chunking: dict[str, object], mistake: str) -> None:

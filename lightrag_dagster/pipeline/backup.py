@@ -61,7 +61,7 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
-        found = source.format() or Format(format=FORMAT)
+        found = (source.format() or Format(format=FORMAT)).model_copy(update={"database": None})
         with _copying(target, home.name, found.format):
             # What they lead to is there by now, and cannot be removed while the lock is held.
             records = source.records()

@@ -14,7 +14,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import is_todays, read, refresh
+from lightrag_dagster.storage.home_format import is_todays, read, refresh, write
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -61,6 +61,8 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         refresh(home)
         copy_home(home, copy)
         copy_decisions(home, copy)
+        if found := read(copy):
+            write(copy, found.model_copy(update={"database": None}))
         settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
         yield replace(recipes, settings=settings)
 

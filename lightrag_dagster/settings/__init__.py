@@ -304,6 +304,8 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
+    if not file.is_file() and (other := file.with_suffix(".yml")).is_file():
+        raise SettingsError(f"{other} is not read; rename it to {file}")
     check_variables(Settings)
     try:
         settings = Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values

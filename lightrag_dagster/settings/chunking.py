@@ -100,5 +100,8 @@ def _check(settings: ChunkerSettings, where: str) -> None:
         raise ValueError(f"overlap {settings.overlap} must be smaller than size {settings.size}{where}")
     if settings.method == "character" and not settings.separators[0]:
         raise ValueError(f"method character needs a text as the first of `separators`{where}")
+    how, given = settings.breakpoints
+    if settings.method == "semantic" and how in ("percentile", "gradient") and not 1 <= given <= 100:
+        raise ValueError(f"method semantic has a percentile of 1 to 100; write 95, not {given:g}{where}")
     if settings.method == "custom" and not settings.function:
         raise ValueError(f"method custom needs `function`, a dotted path such as package.module.function{where}")

@@ -55,8 +55,10 @@ class Section(BaseModel):
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def _has_each_name_once(cls, given: object, check: ValidatorFunctionWrapHandler) -> object:
+    def _is_what_it_says(cls, given: object, check: ValidatorFunctionWrapHandler) -> object:
         found = check(given)
+        if isinstance(given, bool) and type(found) in (int, float):
+            raise ValueError("it is a number, not true or false")
         if isinstance(given, Mapping) and isinstance(found, Mapping) and len(found) < len(given):
             twice = ", ".join(name for name in given if name not in found)
             raise ValueError(f"{twice} is the name of another entry in other letters; write each name once")

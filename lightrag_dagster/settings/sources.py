@@ -14,6 +14,8 @@ from lightrag_dagster.settings.sections import Section
 
 _WEB = ("http://", "https://")
 
+EVERY_PATH = ("**/*",)
+
 PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
 """The place of a partition's key in a URI or a query, or that of one of its dimensions."""
 
@@ -34,14 +36,22 @@ _ALIKE = 0.75
 
 
 def _template(text: str | None) -> str | None:
-    list(Formatter().parse(text or ""))  # raises ValueError
+    list(_columns(text or ""))  # raises ValueError
     return text
+
+
+def _columns(template: str) -> Iterator[str]:
+    """Yield the columns in braces of a template; raises ValueError."""
+    for _, column, form, conversion in Formatter().parse(template):
+        if form or conversion:
+            raise ValueError(f"its columns stand as they are: write {{{column}}}, and form the value in rows.query")
+        if column is not None:
+            yield column
 
 
 def columns_in(template: str) -> list[str]:
     """Return the columns in braces of the values of a template, commas between them; raises ValueError."""
-    values = map(Formatter().parse, template.split(","))
-    return [column for value in values for _, column, _, _ in value if column is not None]
+    return [column for value in template.split(",") for column in _columns(value)]
 
 
 def asks_beside(access: Mapping[str, str]) -> bool:
@@ -140,7 +150,7 @@ class SourceSettings(Section):
         "variable has the URL, as for SQLAlchemy.",
     )
     include: tuple[str, ...] = Field(
-        default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
+        default=EVERY_PATH, description="Globs of the paths, below the folder, that belong to the source."
     )
     exclude: tuple[str, ...] = Field(default=(), description="Globs of included paths that do not belong to it.")
     types: dict[str, str] = Field(
@@ -214,6 +224,8 @@ class SourceSettings(Section):
             raise ValueError("give it either {partition} or rows.watermark, which both say what changed")
         if not self.uri or (self.uri.startswith("$") and not self.rows):
             raise ValueError("give it a uri; $NAME, with rows, for a database whose URL a variable holds")
+        if (self.query or self.uri.startswith("$")) and (self.exclude or self.include != EVERY_PATH):
+            raise ValueError("include and exclude choose files; choose rows in rows.query, by WHERE")
         if self.types and self.rows:
             raise ValueError("types are for files; rows have rows.format")
         columns = {column for template in self.access.values() for column in columns_in(template)}

@@ -51,7 +51,7 @@ from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import claim_folder
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.network_mounts import require_local
+from lightrag_dagster.storage.files.network_mounts import require_local, warn_of_dagster
 from lightrag_dagster.storage.locks.base import Locks
 from lightrag_dagster.storage.locks.file import FileLocks
 
@@ -260,6 +260,10 @@ class Home:
         """Folder of the Dagster instance that this home makes; not used when `$DAGSTER_HOME` is elsewhere."""
         return self.of_machine / "dagster"
 
+    def warn_of_dagster(self) -> None:
+        """Log a warning, the first time, if that folder is on a network file system."""
+        warn_of_dagster(self.own_dagster)
+
     @property
     def has_own_history(self) -> bool:
         """True if that instance is the one in use, and has runs."""
@@ -298,10 +302,9 @@ def _usable(folder: Path, setting: str) -> Path:
         absolute.resolve()
     except (OSError, RuntimeError) as error:  # an unknown user, links that lead to each other
         raise SettingsError(f"setting {setting}: {folder} leads nowhere: {one_line(error)}; name another") from error
-    if found := re.search(r"[?\\]", str(absolute)):
-        raise SettingsError(
-            f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
-        )
+    if found := re.search(r"[?\\\ud800-\udfff]", str(absolute)):  # the last of a name that is not UTF-8
+        said = f"setting {setting}: {folder} has a {found[0]}, where DuckDB keeps no database; name another"
+        raise SettingsError(said.encode("utf-8", "backslashreplace").decode())
     return absolute
 
 

@@ -42,6 +42,7 @@ class Format(Record):
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
     left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
     removed: list[str] = Field(default=[], description="Lost with a take-over; said until a snapshot is published")
+    database: bool | None = Field(default=None, description="A Postgres database has its answers, ledger and locks")
     copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
 
@@ -101,19 +102,25 @@ def refresh(home: Home) -> None:
 def begin(home: Home) -> bool:
     """Give a new home a format and an id, check any other, and say whether it is new.
 
-    Raises StoreError as `require_readable`, and if its database is that of another home.
+    Raises StoreError as `require_readable`, if its database is that of another home, and if its database is not named.
     """
     require_readable(home)
-    is_new = not home.format.exists()
-    ours = uuid4().hex if is_new else home_id(home)
-    if home.database and ours and not home.scope:
+    found = read(home)
+    now = found or Format(format=FORMAT, layout=layout(), id=uuid4().hex)
+    if home.database and now.id and not home.scope:
         from lightrag_dagster.storage.database.owner import sign
 
         # Containers have the same folders; a bucket is one for all machines.
-        sign(home.database, ours, home.bucket or f"{platform.node()}:{home.root.absolute()}")
-    if is_new:
-        write(home, Format(format=FORMAT, layout=layout(), id=ours))
-    return is_new
+        sign(home.database, now.id, home.bucket or f"{platform.node()}:{home.root.absolute()}")
+        now = now if home.bucket else now.model_copy(update={"database": True})  # which a bucket has in any case
+    elif now.database and not home.database:
+        raise StoreError(
+            f"{home.name} has a Postgres database; set LIGHTRAG_DATABASE to its URL. `backup` with it, and `restore` "
+            "without, make a home that needs none"
+        )
+    if now != found:
+        write(home, now)
+    return found is None
 
 
 def home_id(home: Home) -> str | None:

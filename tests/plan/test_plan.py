@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pydantic import SecretStr
 from rich.console import Console
 
 from lightrag_dagster.cli.plan import print_plan
@@ -501,3 +502,12 @@ def test_a_budget_stops_a_run_that_the_next_one_goes_on_with(paid: Settings, loo
     assert len(loopback.requests) <= 24 + 8
     bodies = [str(one.body) for one in loopback.requests]
     assert len(set(bodies)) == len(bodies)
+
+
+def test_a_home_of_a_database_is_planned_without_it(settings: Settings, postgres: SecretStr) -> None:
+    settings = settings.changed(database=postgres)
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    (notes,) = make_plan(settings, knowledge_base=True).sources
+    assert notes.chunks_new == 1

@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -79,6 +80,12 @@ def test_a_folder_below_which_no_database_opens_is_refused(name: str, tmp_path: 
     of_bucket = load_settings(home="s3://bucket/kb", database="postgresql://none", cache={"folder": tmp_path / name})
     with pytest.raises(SettingsError, match=r"setting cache\.folder: "):
         Home.of(of_bucket)
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"setting home: .*kb.udcff has a .udcff, where DuckDB keeps") as refused:
+        Home.of(load_settings(home=os.fsdecode(bytes(tmp_path) + b"/kb\xff")))
+    str(refused.value).encode()
 
 
 def test_a_folder_that_leads_nowhere_is_refused(tmp_path: Path) -> None:

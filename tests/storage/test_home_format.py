@@ -159,6 +159,9 @@ def test_a_database_is_that_of_one_home_also_when_it_moves_or_begins_anew(tmp_pa
     moved.format.unlink()  # as a message says of a damaged one
     with building(moved, 0):
         pass
+    for entered in (building(Home(moved.root), 0), ingesting(Home(moved.root), "notes", 0)):
+        with pytest.raises(StoreError, match=f"{moved.name} has a Postgres database; set LIGHTRAG_DATABASE"), entered:
+            pass
     below = replace(moved, root=moved.root / "scopes" / "board", scope="board", parent=moved)
     with building(below, 0), pytest.raises(StoreError, match=moved.name), building(other, 0):
         pass

@@ -81,7 +81,7 @@ def read_listed(
     if kept:
         rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
-    documents = _with_access(source, files, made)
+    documents = _as_listed(source, files, made)
     documents = mark_duplicates(documents, originals_of(documents))
     return Read(documents, _stamps(source, listed, documents, digests), len(same), slowest)
 
@@ -96,20 +96,24 @@ def is_unfinished(source: Source, documents: pa.Table) -> pa.ChunkedArray:
     return pc.fill_null(pc.match_substring_regex(documents["error"], f"^{UNOPENED}|{NOT_YET}|{UNREAD}{masked}"), False)
 
 
-def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
+def _as_listed(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
     """Return rows of RAW_DOCUMENTS with the access values of these files; the others, which are as before, keep theirs.
 
-    A document has no value if the file beside it cannot be read, and its `error` says why.
+    Those of a table have its times, also where their text is as before. A document has no value if the file beside it
+    cannot be read, and its `error` says why.
     """
     asking = [one for one in files if one.sidecar is not None]
     read = _contents(source.origin, [sidecar_of(one) for one in asking], MOST + 1)
     found = {one.path: read_access((one.access or ("",))[0], *of) for one, of in zip(asking, read, strict=True)}
     now = {one.path: found.get(one.path, (one.access or (), None)) for one in files}
-    rows = documents.select(["path", "access", "error"]).to_pylist()
+    times = {one.path: one.modified_at for one in files if one.content is not None}
+    rows = documents.select(["path", "access", "error", "modified_at"]).to_pylist()
     said = [now.get(row["path"], (row["access"], None)) for row in rows]
     errors = ["; ".join(filter(None, (row["error"], why))) or None for row, (_, why) in zip(rows, said, strict=True)]
     access = pa.array([list(values or ()) or None for values, _ in said], documents.schema.field("access").type)
-    return with_columns(documents, access=access, error=pa.array(errors, pa.string()))
+    modified = [times.get(row["path"], row["modified_at"]) for row in rows]
+    at = pa.array(modified, documents.schema.field("modified_at").type)
+    return with_columns(documents, access=access, error=pa.array(errors, pa.string()), modified_at=at)
 
 
 def _told_apart(source: Source, listed: pa.Table) -> pa.Table:

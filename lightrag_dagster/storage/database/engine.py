@@ -60,7 +60,8 @@ class Database:
             tables: Tables that are needed.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
-            looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost.
+            looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost;
+                columns of another layout stay.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
@@ -77,7 +78,7 @@ class Database:
             self._lock = threading.Lock() if self._file else nullcontext()
             self._connection = self.engine.connect() if self._file else None
             try:
-                self._create(tables)
+                self._create(tables, drop=not looking)
             except BaseException:
                 self.close()
                 raise
@@ -165,7 +166,7 @@ class Database:
         with self.begin() as connection:
             return int(connection.execute(sa.select(sa.func.pg_total_relation_size(table.name))).scalar_one())
 
-    def _create(self, tables: Sequence[sa.Table]) -> None:
+    def _create(self, tables: Sequence[sa.Table], *, drop: bool) -> None:
         with self.begin() as connection:
             # What is whole is not touched, so that no right to create anything is asked for.
             tables = [table for table in tables if _stored_columns(connection, table) != set(table.columns.keys())]
@@ -178,7 +179,7 @@ class Database:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             for table in tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
-                _take_over(connection, table)
+                _take_over(connection, table, drop=drop)
                 for index in table.indexes:
                     connection.execute(CreateIndex(index, if_not_exists=True))
 
@@ -191,14 +192,14 @@ def _stored_columns(connection: sa.Connection, table: sa.Table) -> set[str]:
         return set()
 
 
-def _take_over(connection: sa.Connection, table: sa.Table) -> None:
-    """Give a table of another layout today's columns: new ones are null or have their default, others are dropped."""
+def _take_over(connection: sa.Connection, table: sa.Table, *, drop: bool) -> None:
+    """Give a table of another layout today's columns: new ones are null or have their default; `drop` the others."""
     stored = _stored_columns(connection, table)
     for column in table.columns:
         if column.name not in stored:
             description = CreateColumn(column).compile(dialect=connection.dialect)
             connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {description}")
-    for name in sorted(stored.difference(table.columns.keys())):
+    for name in sorted(stored.difference(table.columns.keys()) if drop else ()):
         connection.exec_driver_sql(f'ALTER TABLE {table.name} DROP COLUMN "{name}"')
 
 

@@ -1,5 +1,6 @@
 """Network file systems, where neither SQLite nor the locks of files can be relied on; seen on Linux alone."""
 
+import logging
 import re
 from functools import cache
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import NamedTuple
 
 from lightrag_dagster.errors import SettingsError
 
+_log = logging.getLogger(__name__)
+
 _TABLE = Path("/proc/mounts")
 
 _NETWORK = re.compile(
     r"9p|afs|beegfs\w*|ceph|cifs|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs\d?|ocfs2|orangefs|smb\w*"
-    r"|fuse\.(ceph|curlftpfs|davfs\w*|gcsfuse|glusterfs|goofys|juicefs|mfs|mount-s3|rclone|s3fs|sshfs|blobfuse\w*)"
+    r"|fuse\.(ceph(-fuse)?|curlftpfs|davfs\w*|gcsfuse|glusterfs|goofys|juicefs|mfs|mount-s3|rclone|s3fs|sshfs|blobfuse\w*)"
 )
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -30,11 +33,21 @@ def require_local(home: Path) -> None:
     Raises:
         SettingsError: it is on one.
     """
-    mount = network_mount(home.resolve(), _mounts())
-    if mount is not None:
+    if mount := network_mount(home.resolve(), _mounts()):
         raise SettingsError(
             f"setting home: {home} is on a network file system ({mount.type} at {mount.folder}), where SQLite and its "
             "locks cannot be relied on; set LIGHTRAG_DATABASE=postgresql://…, or choose a home on a local disk"
+        )
+
+
+@cache
+def warn_of_dagster(folder: Path) -> None:
+    """Log a warning, the first time, if a folder in which Dagster keeps SQLite files is on a network file system."""
+    if mount := network_mount(folder.resolve(), _mounts()):
+        _log.warning(
+            "%s is on a network file system (%s at %s), where the SQLite files of Dagster's runs may be damaged; set "
+            "DAGSTER_HOME to a folder on a local disk",
+            *(folder, mount.type, mount.folder),
         )
 
 

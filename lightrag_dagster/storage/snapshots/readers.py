@@ -40,7 +40,9 @@ def is_read(home: Home, snapshot_id: str) -> bool:
     """Say whether a process is known to have a snapshot open."""
     if home.bucket:
         return False
-    with suppress(OSError), (home.generation(snapshot_id) / RECORD).open("rb") as file:
+    record = home.generation(snapshot_id) / RECORD
+    mode = "r+b" if os.access(record, os.W_OK) else "rb"  # NFS locks for one alone only what that may write
+    with suppress(OSError), record.open(mode) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

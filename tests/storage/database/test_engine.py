@@ -196,3 +196,18 @@ def test_a_store_that_is_looked_into_is_not_made(tmp_path: Path) -> None:
         store.put_many({"a": ChatResponse("yes", "stop", 1, 2)})
     with ResponseStore(path, looking=True) as store:
         assert store.get_many(["a"])["a"].text == "yes"
+
+
+def test_a_store_of_another_layout_that_is_looked_into_keeps_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    ResponseStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE responses ADD COLUMN of_another_version TEXT")
+
+        def columns() -> list[str]:
+            return [name for _, name, *_ in connection.execute("PRAGMA table_info(responses)")]
+
+        ResponseStore(path, looking=True).close()
+        assert columns()[-1] == "of_another_version"
+        ResponseStore(path).close()
+        assert "of_another_version" not in columns()

@@ -6,6 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.files import network_mounts
 from lightrag_dagster.storage.files.network_mounts import Mount, network_mount
@@ -45,7 +46,9 @@ def test_a_network_file_system_is_recognised(path: str, mount: Mount | None) -> 
     assert network_mount(Path(path), TABLE) == mount
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "smb3", "ceph", "lustre", "fuse.glusterfs", "fuse.s3fs"])
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "smb3", "ceph", "lustre", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.s3fs"]
+)
 def test_a_machine_without_a_disk_is_seen(kind: str) -> None:
     assert network_mount(Path("/data"), f"server:/ / {kind} rw 0 0\n") == Mount(Path("/"), kind)
 
@@ -53,6 +56,22 @@ def test_a_machine_without_a_disk_is_seen(kind: str) -> None:
 @pytest.mark.parametrize("table", ["", "none / 9p rw 0 0\n", "tmpfs / tmpfs rw 0 0\n"])
 def test_sandboxes_and_other_systems_are_let_be(table: str) -> None:
     assert network_mount(Path("/data"), table) is None
+
+
+def test_the_runs_of_dagster_on_one_are_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        with open_instance(Home(tmp_path / "disk", SecretStr("postgresql://db/name"))):
+            pass
+    monkeypatch.setattr(network_mounts, "_mounts", lambda: f"files:/export {tmp_path} nfs4 rw 0 0\n")
+    for _ in range(2):
+        with open_instance(Home(tmp_path / "home", SecretStr("postgresql://db/name"))):
+            pass
+    [said] = [one.message for one in caplog.records if one.name == network_mounts.__name__]
+    assert said.startswith(
+        f"{tmp_path}/home/dagster is on a network file system (nfs4 at {tmp_path}), where the SQLite"
+    )
 
 
 def test_sqlite_on_one_is_refused_and_postgres_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Garbage collection beside real builds."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -29,6 +31,7 @@ from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import lance_files, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage, remove_unused
+from lightrag_dagster.storage.snapshots.readers import is_read, mark_read
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from lightrag_dagster.storage.tables import shards
@@ -214,6 +217,25 @@ mark = mark_read(Home(Path(sys.argv[1])), "{first}"); print("open", flush=True);
         assert collect_garbage(home, keep(1), dry_run=False).kept[first] == "being read"
         reader.kill()
     assert collect_garbage(home, keep(1), dry_run=False).generations == [first]
+
+
+def test_a_snapshot_that_is_open_is_seen_where_only_writers_lock_alone(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, (first,) = years(1)
+    home, lock = Home(settings.home), fcntl.flock
+
+    def of_nfs(file: Any, how: int) -> None:
+        if how & fcntl.LOCK_EX and fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", of_nfs)
+    assert not is_read(home, first)
+    mark = mark_read(home, first)
+    assert mark
+    assert is_read(home, first)
+    mark.close()
 
 
 def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:

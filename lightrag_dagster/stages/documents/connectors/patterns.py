@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from lightrag_dagster.core.globs import matches, may_hold
+from lightrag_dagster.settings.sources import EVERY_PATH
 
 _WILDCARDS = frozenset("*?[")
 
@@ -33,7 +34,7 @@ class Patterns:
         return all(self.enters(one) and not one.rpartition("/")[2].startswith(".") for one in above)
 
 
-EVERY_FILE = Patterns(("**/*",))
+EVERY_FILE = Patterns(EVERY_PATH)
 
 
 def has_wildcard(path: str) -> bool:

@@ -24,6 +24,7 @@ SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
+_SINCE_1970 = re.compile(r"(\d{9,13})(\.\d+)?")  # seconds; of over ten digits, milliseconds
 _BREAKS = re.compile(r"[\b\f\n\r\t]+")
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _BEGINS = re.compile(r"[\ufeff \t\r\n]*(---|\+\+\+)")
@@ -74,8 +75,8 @@ class RowDocuments:
             path=shown(path),
             place="",
             size=len(data),
-            modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
-            stamp=digest(kind, data.decode(), *access),
+            modified_at=_time(row[columns.modified], columns.modified) if columns.modified else EPOCH,
+            stamp=digest(" ".join(filter(None, (kind, columns.modified))), data.decode(), *access),
             stamp_is_stable=True,
             refused=unusable(path),
             kind=kind,
@@ -158,15 +159,19 @@ def _as_json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else as_text(value)
 
 
-def _time(value: object) -> datetime.datetime:
-    """Return the time of a value, in UTC without a time zone; 1970 for other values."""
-    if isinstance(value, str):
-        try:
-            value = datetime.datetime.fromisoformat(value)
-        except ValueError:
-            return EPOCH
-    if isinstance(value, datetime.datetime):
-        return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-    if isinstance(value, datetime.date):
-        return datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
-    return EPOCH
+def _time(value: object, column: str) -> datetime.datetime:
+    """Return the time of a value, UTC if it has no time zone; 1970 of an empty one. Raises OSError for any other."""
+    text = as_text(value).strip().removesuffix(" UTC")
+    if not text:
+        return EPOCH
+    try:
+        if since_1970 := _SINCE_1970.fullmatch(text):
+            return EPOCH + datetime.timedelta(seconds=float(text) / (1000 if len(since_1970[1]) > 10 else 1))
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        day = read_date(text)
+        if day is None or day[1] != "day":
+            reason = f"its column {column} has {text!r}, which cannot be read as a time; write 2024-03-04T10:00:00"
+            raise OSError(errno.EINVAL, f"{reason}, or leave out rows.modified") from None
+        found = datetime.datetime.combine(day[0], datetime.time())
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)

@@ -101,6 +101,57 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tables"
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04 10:30:00 UTC", "20240304T103000Z")),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in (1709548200, "1709548200000", 1709548200.0)),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04T12:30+02:00",)),
+        *((said, datetime(2024, 3, 4, tzinfo=UTC)) for said in (20240304, "04.03.2024 10:30", date(2024, 3, 4))),
+        *((said, EPOCH) for said in (None, "", " ", math.nan)),
+    ],
+)
+def test_times_of_many_forms_are_read(folder: Path, tmp_path: Path, said: Any, expected: datetime) -> None:
+    source = source_of(tmp_path, write_csv(folder), modified="at").origin
+    assert isinstance(source, RowDocuments)
+    assert source.document({"id": "1", "text": RIVER, "at": said}).modified_at == expected
+
+
+@pytest.mark.parametrize("said", ["04/Mar/24 10:00 AM", "04/03/2024", "12", "yes", "9" * 14, True])
+def test_a_value_that_is_no_time_is_named(folder: Path, tmp_path: Path, said: Any) -> None:
+    source = source_of(tmp_path, write_csv(folder), modified="at").origin
+    assert isinstance(source, RowDocuments)
+    with pytest.raises(
+        OSError, match=r"its column at has '.*', which cannot be read as a time; write 2024-03-04T10:00:00"
+    ):
+        source.document({"id": "1", "text": RIVER, "at": said})
+
+
+def test_a_column_of_times_that_is_named_later_arrives(folder: Path, tmp_path: Path) -> None:
+    settings = configured(tmp_path, write_csv(folder))
+    tables = SourceTables(Home(settings.home))
+
+    def times(settings: Settings) -> list[datetime]:
+        read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+        return [row["modified_at"] for row in tables.read("raw_documents", "pages").to_pylist()]
+
+    assert times(settings) == [EPOCH, EPOCH]
+    with_times = configured(tmp_path, {"uri": f"{folder}/rows.csv"}, modified="changed")
+    assert times(with_times) == [datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), EPOCH]
+    assert times(settings) == [EPOCH, EPOCH]
+
+
+@pytest.mark.parametrize("write", [write_duckdb, write_sqlite])
+def test_two_columns_of_one_name_are_refused(
+    folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
+) -> None:
+    source = write(folder) | {"rows": {"query": "SELECT a.*, b.text FROM pages a, pages b"}}
+    with pytest.raises(
+        SourceError, match=r"its rows have several columns 'text'; name them apart in rows.query, by AS"
+    ):
+        list(list_files(source_of(tmp_path, source)))
+
+
 @pytest.mark.parametrize("write", WRITERS)
 def test_rows_of_every_kind_of_table_are_the_same_documents(
     folder: Path, tmp_path: Path, write: Callable[[Path], dict[str, Any]]
@@ -437,8 +488,24 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
     for source in ({"include": ["*"]}, {"uri": "$X"}, {"rows": {"query": "SELECT 1"}}):
         with pytest.raises(SettingsError, match="give it a uri; "):
             load_settings(named_sources={"pages": source})
-    with pytest.raises(SettingsError, match=r"named_sources\.pages\.rows\.text"):
-        load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
+    for template, reason in (
+        ("{open", ""),
+        ("{a:.2f} {b}", r".*: write \{a\}, and"),
+        ("{who!r}", r".*: write \{who\}"),
+    ):
+        with pytest.raises(SettingsError, match=rf"named_sources\.pages\.rows\.text{reason}"):
+            load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": template}}})
+    with pytest.raises(SettingsError, match=r"named_sources\.pages.*: write \{who\}"):
+        load_settings(named_sources={"pages": {"uri": "x", "rows": {}, "access": {"**": "{who:>9}"}}})
+
+
+@pytest.mark.parametrize("source", [{"uri": "$PAGES"}, {"uri": "rows.duckdb", "rows": {"query": "SELECT 1"}}])
+@pytest.mark.parametrize("patterns", [{"include": ["*.csv"]}, {"exclude": ["b*"]}])
+def test_patterns_of_files_are_refused_where_rows_have_none(
+    tmp_path: Path, source: dict[str, Any], patterns: dict[str, Any]
+) -> None:
+    with pytest.raises(SettingsError, match=r"named_sources\.pages: include and exclude choose files; choose rows in"):
+        configured(tmp_path, source | patterns)
 
 
 @pytest.mark.long
