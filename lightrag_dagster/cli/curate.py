@@ -20,7 +20,6 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
-"""The end of the lines that tell of a decision."""
 _UNDONE = "The next `lightrag-dagster run` builds without it; `lightrag-dagster plan` shows what that costs."
 _LISTED = 20
 """Unknown names for which the nearest are looked up."""

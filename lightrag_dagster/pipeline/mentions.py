@@ -38,7 +38,6 @@ ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
 """Columns that tell the answers about a chunk from others; without the responses, which are long."""
 
 PASSAGES = pa.schema([*map(CHUNKS.field, ("chunk_id", "content"))])
-"""Columns of CHUNKS that parsing reads."""
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:

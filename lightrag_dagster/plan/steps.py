@@ -37,7 +37,6 @@ from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 _log = logging.getLogger(__name__)
 
 PLACEHOLDER = "(a summary that is not made yet)"
-"""Beginning of a summary that is not made yet."""
 
 # Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
 _DESCRIPTION = Estimate(120, 20, 400)

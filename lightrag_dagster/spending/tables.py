@@ -133,4 +133,3 @@ SETTLE = (
     .where(RESERVED.c.name == sa.bindparam("one"))
     .values(usd=RESERVED.c.usd - sa.bindparam("less"), under_way=RESERVED.c.under_way - sa.bindparam("ended"))
 )
-"""The statement that reduces the money set aside when a call has ended."""

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     import duckdb
 
 SPILLING_GIGABYTES = 1.0
-"""Memory of a database that spills."""
 
 # Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
 _THREADS = 2
 
 OF_QUESTIONS = "512MB"
-"""Memory of a database for questions."""
 
 _opening = threading.Lock()
 _databases: "dict[Callable[[], duckdb.DuckDBPyConnection], duckdb.DuckDBPyConnection]" = {}

@@ -16,7 +16,6 @@ MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again;
 """The next step where a record in the folder of a generation is damaged."""
 
 VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
-"""The vector tables of every generation."""
 
 
 class EmbedderRecord(Record):

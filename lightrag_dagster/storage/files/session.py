@@ -22,7 +22,6 @@ from lightrag_dagster.storage.files.notes import READ_ONLY, Note
 from lightrag_dagster.storage.locks.base import Lock
 
 RECORDS = "records"
-"""Folder of the records in the bucket."""
 
 _ABOUT = ("scopes.json", "pins.json", "purging.json", "collected.json", "exports.json")
 POINTERS = (*_ABOUT, "NEWEST", "HELD", "PUBLISHED", "FORMAT")

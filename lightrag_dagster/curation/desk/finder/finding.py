@@ -23,7 +23,6 @@ from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.storage.duckdb import in_memory, spilling
 
 MOST_PAIRS = 20
-"""Most pairs of an entity that are scored."""
 
 RULES = ("name", "acronym", "words", "order", "vectors")
 """The rules that let two entities meet, in order of the bits of `rules` in sql/blocks.sql."""
@@ -46,7 +45,6 @@ class Compared(NamedTuple):
     unlikely: int
     """Pairs whose score is under both thresholds, unless their names are equal."""
     version: str = ""
-    """The version of the stored table, if it is stored."""
 
 
 def compare(
