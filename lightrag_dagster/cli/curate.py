@@ -83,8 +83,7 @@ def list_decisions(console: Console, *, as_json: bool) -> None:
         console.print("No decision is in force; `lightrag-dagster curate --help` lists the kinds.")
         return
     rows = [(place, described(one), one.author or "", str(one.date or ""), one.reason or "") for one, place in found]
-    columns = ("place", "decision", "by", "on", "reason")
-    print_table(console, columns, rows, wrap={"decision", "reason"})
+    print_table(console, ("place", "decision", "by", "on", "reason"), rows, wrap={"decision", "reason"})
 
 
 def check_decisions(console: Console) -> None:

@@ -130,7 +130,6 @@ def _facts(trial: Trial) -> dict[str, Any]:
     sides = {}
     for name, one in (("before", trial.before), ("after", trial.after)):
         listed = {"relations": sorted(one.relations), "usage": vars(one.usage)}
-        passes = {of: read._asdict() for of, read in one.passes.items()}
-        sides[name] = one._asdict() | listed | {"passes": passes}
+        sides[name] = one._asdict() | listed | {"passes": {of: read._asdict() for of, read in one.passes.items()}}
     counts = {name: getattr(trial, name) for name in ("documents", "all_chunks", "questions", "backfill_cost_usd")}
     return counts | sides

@@ -48,8 +48,7 @@ def chunk_id(content: str, heading: str | None, context: str | None = None) -> s
 def name_key(name: str) -> str:
     """Return a name with case, spacing, quotes and compatibility forms folded: equal for spellings of one entity."""
     folded = unicodedata.normalize("NFKC", name).casefold()
-    stripped = folded.translate(_WITHOUT_QUOTES)
-    return " ".join(stripped.split()) or " ".join(folded.split())
+    return " ".join(folded.translate(_WITHOUT_QUOTES).split()) or " ".join(folded.split())
 
 
 def entity_id(name: str) -> str:

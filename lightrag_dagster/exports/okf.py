@@ -77,5 +77,4 @@ def _markdown(text: str) -> str:
 
 def _yaml(text: str) -> str:
     """Return a text as YAML: a string of JSON, with what YAML must not hold escaped."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda one: f"\\u{ord(one[0]):04x}", quoted)
+    return _UNPRINTABLE.sub(lambda one: f"\\u{ord(one[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -115,8 +115,7 @@ def open_tables(
         connection.execute(f"SET max_temp_directory_size = '{disk}B'")
         for table, schema in TABLES.items():
             # A table that is registered would hide a view that a statement makes under its name.
-            rows = _dataset([str(path) for path in files.get(table, ())], schema)
-            connection.from_arrow(rows).create_view(table)
+            connection.from_arrow(_dataset([str(path) for path in files.get(table, ())], schema)).create_view(table)
         add_tables(connection, more or {})
         add_derived(connection)
         for setting in () if allow_external else _GUARD:

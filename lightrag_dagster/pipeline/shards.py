@@ -75,8 +75,7 @@ class Reusable(NamedTuple):
     @classmethod
     def of(cls, table: str, source: str, tables: SourceTables, recipe: str) -> "Reusable":
         """Return the earlier versions of a source's table; in a backfill, only rows of `recipe`. Raises StoreError."""
-        versions = earlier_versions(tables, table, source)
-        return cls({table: tuple(versions)}, recipe if tables.candidate else None)
+        return cls({table: tuple(earlier_versions(tables, table, source))}, recipe if tables.candidate else None)
 
     def version(self, table: str) -> str | None:
         """Return the first version of a table."""

@@ -93,8 +93,7 @@ class Retriever:
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
         trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
-        snapshot_id = self._snapshot.manifest.snapshot_id
-        nothing = Retrieval(question.text, settings.mode, snapshot_id, Keywords())
+        nothing = Retrieval(question.text, settings.mode, self._snapshot.manifest.snapshot_id, Keywords())
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:

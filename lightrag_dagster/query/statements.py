@@ -86,8 +86,7 @@ def open_statements(generation: Generation) -> Statements:
         # With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")
         written = generation.record().curation.written
-        names = {one.id: one.text for one in written if one.column == "name"}
-        return Statements(connection, names, opened.pop_all())
+        return Statements(connection, {one.id: one.text for one in written if one.column == "name"}, opened.pop_all())
 
 
 def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

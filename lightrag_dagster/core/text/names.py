@@ -233,5 +233,4 @@ def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    short = name[:MAX_NAME_CHARACTERS]
-    return short.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()
+    return name[:MAX_NAME_CHARACTERS].encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()

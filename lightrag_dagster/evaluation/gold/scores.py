@@ -132,8 +132,7 @@ def compare(before: pa.Table, after: pa.Table) -> Interval:
 def _of_group(rows: pa.Table, grouping: str, value: str) -> Iterator[Score]:
     kinds = sorted(pc.unique(rows["kind"]).to_pylist())
     for kind in [_EVERY, *kinds] if len(kinds) > 1 else kinds:
-        of_kind = rows if kind == _EVERY else rows.filter(pc.equal(rows["kind"], kind))
-        chunks, counts = _counts(of_kind)
+        chunks, counts = _counts(rows if kind == _EVERY else rows.filter(pc.equal(rows["kind"], kind)))
         if chunks:
             sums = counts.sum(axis=0)
             points, resampled = _measures(sums[None])[0], _measures(resampled_means(counts))

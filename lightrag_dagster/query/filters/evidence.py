@@ -53,8 +53,7 @@ class Evidence:
         self.statements = Statements(connection, {one.id: one.text for one in self._written if one.column == "name"})
         keeps_first = settings.chunk_limit_method == "KEEP"
         tables = (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks))
-        ids = {kind: table.rows.column(0) for kind, table in tables}
-        place_chunks(connection, ids, keeps_first=keeps_first)
+        place_chunks(connection, {kind: table.rows.column(0) for kind, table in tables}, keeps_first=keeps_first)
         self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
         self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
         mentioned = connection.execute("SELECT DISTINCT row FROM said_of_entity JOIN entity_row ON entity_id = id")

@@ -127,8 +127,7 @@ def _quotes(
     texts = dict(zip(read, graph.chunks.take(np.array(read, dtype=np.int32)), strict=True))
     ids = (graph.entities if kind == "entity" else graph.relations).ids_at(rows)
     pairs = [{"id": ids[one["number"]], "chunk_id": texts[one["chunk"]]["chunk_id"]} for one in newest]
-    asked = {"asked": pa.Table.from_pylist(pairs, _ASKED)}
-    said = seen.statements.rows(f"{kind}_statements", asked).to_pylist()
+    said = seen.statements.rows(f"{kind}_statements", {"asked": pa.Table.from_pylist(pairs, _ASKED)}).to_pylist()
     statements = {(one["id"], one["chunk_id"]): one["statement"] for one in said}
 
     def found(one: dict[str, Any]) -> FoundQuote:

@@ -80,8 +80,7 @@ class Divider:
         if positions[-1] - positions[0] <= self._size:
             return [(start, end)]
         hashes = np.fromiter(map(self._hash, inner), np.uint64, len(inner))
-        chosen = [inner[at - 1] for at in pack(positions, hashes, self._size)]
-        return list(pairwise([start, *chosen, end]))
+        return list(pairwise([start, *(inner[at - 1] for at in pack(positions, hashes, self._size)), end]))
 
     def _hash(self, offset: int) -> int:
         following = self._text[offset : offset + _HASHED_CHARACTERS].encode()
