@@ -173,8 +173,7 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return f"error: more than {most:,} files would be open at once; raise `ulimit -n`, then run it again", PERSON
     if isinstance(error, LightRAGError):
-        codes = {BuilderLockedError: BUSY, WorseRecipeError: WORSE}
-        return f"error: {error}", codes.get(type(error), PERSON)
+        return f"error: {error}", {BuilderLockedError: BUSY, WorseRecipeError: WORSE}.get(type(error), PERSON)
     if isinstance(error, OSError) and error.errno in _FULL:
         place = f"{error.filename} is" if error.filename else "standard output or a disk is"
         return f"error: {place} full: {error.strerror}; make room, then run it again", PERSON

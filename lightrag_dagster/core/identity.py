@@ -99,8 +99,7 @@ class TableHash:
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
         # Copied, since a slice is written with more than its own rows.
-        rows = batch.replace_schema_metadata(None).take(np.arange(batch.num_rows))
-        self._writer.write_table(rows.combine_chunks())
+        self._writer.write_table(batch.replace_schema_metadata(None).take(np.arange(batch.num_rows)).combine_chunks())
 
     @property
     def digest(self) -> str:

@@ -311,9 +311,8 @@ def _problem(error: Exception) -> str:
     if _lacks_memory(error):
         said = problem.partition(" Possible solutions")[0]
         return f"the SQL needs more memory or temporary files than it may take: {said}; select fewer rows or columns"
-    guarded = any(
+    if any(
         words in problem for words in ("disabled by configuration", "disabled through configuration", "been locked")
-    )
-    if guarded:
+    ):
         return f"{_FOR_READING}: {problem}"
     return f"the SQL cannot be run: {problem}"

@@ -106,8 +106,7 @@ class Retriever:
         with ExitStack() as opened:
             with trace.step("filter"):
                 snapshot = opened.enter_context(self.view(question.filters))
-            settled = replace(question, keywords=keywords)
-            search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
+            search = Search(snapshot, replace(question, keywords=keywords), self._embed, self._searchers, self._asking)
             found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
         return replace(
             found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(question, found))

@@ -64,8 +64,7 @@ class Statements:
                 cursor.register("written_name", pa.table([list(self._written), list(self._written.values())], people))
                 names = cursor.sql(read_sql(__package__, "sql/names")).to_arrow_table()
                 folds = folded(names["name"])
-                columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
-                for name, column in columns.items():
+                for name, column in {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}.items():
                     names = names.append_column(name, column)
                 cursor.register("folded_name", names)
                 cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")

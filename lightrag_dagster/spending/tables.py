@@ -93,8 +93,7 @@ def spent_of(limited: tuple[str, ...]) -> sa.Select[Any]:
 
 
 def _total(amount: str, table: sa.Table, of: str) -> sa.ScalarSelect[float]:
-    total = sa.func.coalesce(sa.func.sum(table.c[amount]), 0.0)
-    return sa.select(total).where(_billed_to(table, of)).scalar_subquery()
+    return sa.select(sa.func.coalesce(sa.func.sum(table.c[amount]), 0.0)).where(_billed_to(table, of)).scalar_subquery()
 
 
 def _billed_to(table: sa.Table, of: str) -> sa.ColumnElement[bool]:

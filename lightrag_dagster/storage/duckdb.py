@@ -79,8 +79,7 @@ def bounded(
 
     `config` has further options of DuckDB, such as `threads`.
     """
-    own = temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder)
-    with own as place:
+    with temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder) as place:
         config |= {"memory_limit": memory, "temp_directory": str(folder or f"{place}/spill")}
         with open_duckdb(None, **config) as connection:
             yield connection

@@ -58,8 +58,7 @@ class GenerationInputs(Record):
     @property
     def hash(self) -> str:
         """A hash of it all."""
-        decisions = [self.decisions] if self.decisions else []
-        return digest(self.sources, self.left_out, self.recipe, *decisions)
+        return digest(self.sources, self.left_out, self.recipe, *([self.decisions] if self.decisions else []))
 
     @property
     def recipe(self) -> str:

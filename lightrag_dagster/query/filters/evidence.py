@@ -106,8 +106,7 @@ def _visible(
     connection.register("written_text", pa.Table.from_pylist(rows, _WRITTEN_TEXT))
     mapped = {"given": list(settings.types.map), "type": list(settings.types.map.values())}
     connection.register("mapped_type", pa.table(mapped, _MAPPED_TYPE))
-    statement = read_sql(__package__, "visible_texts")
-    numbers = sorted(number for (number,) in connection.execute(statement).fetchall())
+    numbers = sorted(number for (number,) in connection.execute(read_sql(__package__, "visible_texts")).fetchall())
     return tuple(
         WrittenText(one.id, one.column, one.text, tuple(one.sources)) for one in map(written.__getitem__, numbers)
     )

@@ -120,8 +120,7 @@ def _quotes(
     among, at = citations_of(graph, distinct)
     places = rows_at(graph.citations.select(["source", "path", "chunk_index", "date"]), at)
     places = places.append_column("chunk", pa.array(distinct[among])).append_column("place", pa.array(at))
-    wanted = pa.table({"number": owners, "chunk": chunks})
-    tables = {"found_place": places, "wanted_passage": wanted}
+    tables = {"found_place": places, "wanted_passage": pa.table({"number": owners, "chunk": chunks})}
     newest = seen.statements.rows("newest_places", tables, most=most).to_pylist()
     read = sorted({one["chunk"] for one in newest})
     texts = dict(zip(read, graph.chunks.take(np.array(read, dtype=np.int32)), strict=True))

@@ -150,8 +150,7 @@ def _matrix(connection: duckdb.DuckDBPyConnection, rows: int, of: str) -> Any:
     from scipy.sparse import csr_array
 
     found = connection.sql(f"SELECT n, w, greatest(bits, 0.01)::FLOAT AS bits FROM word WHERE {of}").fetchnumpy()
-    size = int(found["w"].max(initial=0)) + 1
-    return csr_array((found["bits"], (found["n"], found["w"])), shape=(rows, size))
+    return csr_array((found["bits"], (found["n"], found["w"])), shape=(rows, int(found["w"].max(initial=0)) + 1))
 
 
 def _neighbours(entities: pa.Table, relations: pa.Table | None) -> Any:
@@ -180,8 +179,7 @@ def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
     shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
     matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
     sizes = np.bincount(holders, minlength=entities.num_rows)
-    least = np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
-    share: Floats = _common(matrix, one, other) / least
+    share: Floats = _common(matrix, one, other) / np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
     return share
 
 

@@ -105,13 +105,12 @@ def _meet(
     """Make the tables of sql/words.sql and sql/blocks.sql, and return the number of pairs that met."""
     numbers = pa.array(np.arange(entities.num_rows, dtype=np.int32))
     kept_apart = pa.table({"entity_id": [one for one, _ in apart], "other_id": [other for _, other in apart]})
-    views = {
+    for name, view in {
         "given": entities.select(["entity_id", "name", "type", "description"]).append_column("n", numbers),
         "stop_word": pa.table({"word": sorted(stop_words())}),
         "near": pa.table({"a": near[0], "b": near[1]}),
         "apart": kept_apart.cast(pa.schema([("entity_id", pa.string()), ("other_id", pa.string())])),
-    }
-    for name, view in views.items():
+    }.items():
         connection.register(name, view)
     for name, value in (_VARIABLES | {"entities": entities.num_rows}).items():
         connection.execute(f"SET VARIABLE {name} = {value}")
