@@ -47,7 +47,8 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except BaseException as error:
-                if isinstance(error, SystemExit) or _is_of_typer(error):
+                # An exit or a usage error; until typer 0.26 they are those of click.
+                if isinstance(error, SystemExit) or type(error).__module__.partition(".")[0] in ("typer", "click"):
                     name = getattr(error, "option_name", None)
                     if any(name in one.opts for one in self.params):
                         cast(Any, error).message += f"; it stands before the command: {ctx.info_name} {name} …"
@@ -61,11 +62,6 @@ class Commands(TyperGroup):
                     line, code = _explained(error, debug=ctx.params.get("debug", False))
         _print(line)
         raise typer.Exit(code)
-
-
-def _is_of_typer(error: BaseException) -> bool:
-    """Return True for an exit or a usage error; until typer 0.26 they are those of click."""
-    return type(error).__module__.partition(".")[0] in ("typer", "click")
 
 
 def leave(run: Callable[[], object]) -> None:

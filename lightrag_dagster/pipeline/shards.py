@@ -84,9 +84,7 @@ class Reusable(NamedTuple):
     def first(self, step: IngestionStep, table: str, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of a shard in the first version of a table; none where there is no version."""
         version = self.version(table)
-        if version is None:
-            return schema_of(table).empty_table()
-        return step.read_shard(table, version, shard, columns)
+        return schema_of(table).empty_table() if version is None else step.read_shard(table, version, shard, columns)
 
     def rows(self, step: IngestionStep, table: str, shard: Shard) -> list[pa.Table]:
         """Return the rows of a shard in each version of a table."""
