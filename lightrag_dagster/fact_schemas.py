@@ -98,7 +98,6 @@ PASS_SORT_KEYS: dict[str, tuple[str, ...]] = {
     "merged_facts": ("fact_id",),
     "fact_evidence": ("fact_id", "chunk_id", "pass", "fact_index"),
 }
-"""The order of rows in each table."""
 
 
 def of_pass(table: str, name: str) -> str:

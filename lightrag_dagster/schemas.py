@@ -372,7 +372,6 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "retrieval_evaluation": ("sequence", "mode", "metric"),
     "extraction_evaluation": ("sequence", "grouping", "value", "kind"),
 }
-"""The order of rows in each table."""
 
 
 def vector_schema(dimensions: int) -> pa.Schema:

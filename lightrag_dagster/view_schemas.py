@@ -18,7 +18,6 @@ DOCUMENT_ELEMENTS = table(
     column("char_end", pa.int64(), "One past the last character."),
     column("chunk_ids", pa.list_(pa.string()), "Chunks that hold a part of it, in order."),
 )
-"""A view of the elements of RAW_DOCUMENTS."""
 
 ENTITY_NEIGHBOURS = table(
     column("entity_id", pa.string(), "The entity."),
@@ -30,7 +29,6 @@ ENTITY_NEIGHBOURS = table(
     column("description", pa.string(), "Description of the relation."),
     column("weight", pa.float64(), "Weight of the relation."),
 )
-"""A view of RELATIONS, each from both of its ends."""
 
 GROUNDING = table(
     *map(ENTITY_EVIDENCE.field, ("entity_id", "name")),
@@ -45,7 +43,6 @@ GROUNDING = table(
         nullable=True,
     ),
 )
-"""A view of ENTITY_EVIDENCE, CHUNKS and EXTRACTIONS."""
 
 FACT_SPANS = table(
     *(field for field in MERGED_FACTS if field.name != "row_hash"),
@@ -53,7 +50,6 @@ FACT_SPANS = table(
     column("holds_from", pa.date32(), "First day on which it holds; null if that is open.", nullable=True),
     column("holds_to", pa.date32(), "Last day, also before the next fact takes its place.", nullable=True),
 )
-"""A view of MERGED_FACTS: the days on which each holds."""
 
 CONTRADICTIONS = table(
     *map(MERGED_FACTS.field, ("subject_id", "subject", "relation", "fact_id")),
@@ -65,7 +61,6 @@ CONTRADICTIONS = table(
     column("chunk_ids", pa.list_(pa.string()), "The chunks that say the first."),
     column("other_chunk_ids", pa.list_(pa.string()), "The chunks that say the other."),
 )
-"""A view of pairs of FACT_SPANS that cannot both be."""
 
 CHANGES = table(
     column("kind", pa.string(), "document, entity, relation or fact."),
@@ -76,7 +71,6 @@ CHANGES = table(
     column("before", pa.string(), "Their values before, as JSON.", nullable=True),
     column("after", pa.string(), "Their values after, as JSON.", nullable=True),
 )
-"""The rows that two snapshots differ in."""
 
 SNAPSHOTS = table(
     column("snapshot_id", pa.string(), "The snapshot."),
@@ -89,7 +83,6 @@ SNAPSHOTS = table(
     column("relations", pa.int64(), "Relations."),
     column("facts", pa.int64(), "Facts."),
 )
-"""The snapshots of a home."""
 
 DERIVED_VIEWS: dict[str, pa.Schema] = {
     "document_elements": DOCUMENT_ELEMENTS,
@@ -130,4 +123,3 @@ DESCRIPTIONS: dict[str, str] = {
     "entity_neighbours": "Two rows a relation, one from each of its ends.",
     "grounding": "One row a mention behind an entity: whether the chunk has the name.",
 }
-"""One sentence on each of VIEWS."""

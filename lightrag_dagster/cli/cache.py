@@ -22,8 +22,7 @@ def show_stats(console: Console) -> None:
             ("responses", f"{totals.rows:,}", filesize.decimal(responses.stored_bytes), *bought),
             ("vectors", f"{vectors.count():,}", filesize.decimal(vectors.stored_bytes), "", "", ""),
         ]
-    columns = ("store", "rows", "size", "input tokens", "output tokens", "cost")
-    print_table(console, columns, rows, wrap={"store"})
+    print_table(console, ("store", "rows", "size", "input tokens", "output tokens", "cost"), rows, wrap={"store"})
 
 
 def run_prune(console: Console, unused_for: float, *, dry_run: bool) -> None:

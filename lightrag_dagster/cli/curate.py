@@ -20,7 +20,6 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
-"""The end of the lines that tell of a decision."""
 _UNDONE = "The next `lightrag-dagster run` builds without it; `lightrag-dagster plan` shows what that costs."
 _LISTED = 20
 """Unknown names for which the nearest are looked up."""
@@ -87,8 +86,7 @@ def list_decisions(console: Console, *, as_json: bool) -> None:
         console.print("No decision is in force; `lightrag-dagster curate --help` lists the kinds.")
         return
     rows = [(place, described(one), one.author or "", str(one.date or ""), one.reason or "") for one, place in found]
-    columns = ("place", "decision", "by", "on", "reason")
-    print_table(console, columns, rows, wrap={"decision", "reason"})
+    print_table(console, ("place", "decision", "by", "on", "reason"), rows, wrap={"decision", "reason"})
 
 
 def check_decisions(console: Console) -> None:

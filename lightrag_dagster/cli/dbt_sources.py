@@ -30,10 +30,9 @@ def print_sources(name: str | None) -> None:
 
 def _table(name: str, schema: pa.Schema, namespace: str) -> Mapping[str, Any]:
     """Return what dbt is told of a table; with the key of its asset, so that dagster-dbt connects the two."""
-    kinds = duckdb.from_arrow(schema.empty_table()).types
     columns = [
         {"name": field.name, "description": field.metadata[b"description"].decode(), "data_type": str(kind)}
-        for field, kind in zip(schema, kinds, strict=True)
+        for field, kind in zip(schema, duckdb.from_arrow(schema.empty_table()).types, strict=True)
     ]
     key = [part for part in (namespace, name) if part]
     asset = {"config": {"meta": {"dagster": {"asset_key": key}}}} if name not in DERIVED_VIEWS else {}

@@ -37,8 +37,7 @@ def run_demo(console: Console) -> None:
         outcome = bring_up_to_date(settings, [], shown)
         make_report(settings, shown)  # so that the UI shows no asset that is missing
     assert outcome.manifest is not None
-    seconds = time.perf_counter() - started
-    _print_built(console, outcome.manifest, seconds)
+    _print_built(console, outcome.manifest, time.perf_counter() - started)
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n{QUESTION}\n", style="bold")

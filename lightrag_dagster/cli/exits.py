@@ -47,7 +47,8 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except BaseException as error:
-                if isinstance(error, SystemExit) or _is_of_typer(error):
+                # An exit or a usage error; until typer 0.26 they are those of click.
+                if isinstance(error, SystemExit) or type(error).__module__.partition(".")[0] in ("typer", "click"):
                     name = getattr(error, "option_name", None)
                     if any(name in one.opts for one in self.params):
                         cast(Any, error).message += f"; it stands before the command: {ctx.info_name} {name} …"
@@ -61,11 +62,6 @@ class Commands(TyperGroup):
                     line, code = _explained(error, debug=ctx.params.get("debug", False))
         _print(line)
         raise typer.Exit(code)
-
-
-def _is_of_typer(error: BaseException) -> bool:
-    """Return True for an exit or a usage error; until typer 0.26 they are those of click."""
-    return type(error).__module__.partition(".")[0] in ("typer", "click")
 
 
 def leave(run: Callable[[], object]) -> None:
@@ -173,8 +169,7 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return f"error: more than {most:,} files would be open at once; raise `ulimit -n`, then run it again", PERSON
     if isinstance(error, LightRAGError):
-        codes = {BuilderLockedError: BUSY, WorseRecipeError: WORSE}
-        return f"error: {error}", codes.get(type(error), PERSON)
+        return f"error: {error}", {BuilderLockedError: BUSY, WorseRecipeError: WORSE}.get(type(error), PERSON)
     if isinstance(error, OSError) and error.errno in _FULL:
         place = f"{error.filename} is" if error.filename else "standard output or a disk is"
         return f"error: {place} full: {error.strerror}; make room, then run it again", PERSON

@@ -11,8 +11,7 @@ from lightrag_dagster.storage.home import Home
 def send(console: Console, what: str) -> None:
     """Send a message; raises SettingsError when it cannot be delivered."""
     settings = load_settings()
-    place = settings.namespace or Home.of(settings).name
-    problem = post([Subject(place, what, None)], None, "message, nothing failed")
+    problem = post([Subject(settings.namespace or Home.of(settings).name, what, None)], None, "message, nothing failed")
     if problem:
         raise SettingsError(f"the message was not delivered: {problem}; correct {WEBHOOK_VARIABLE} and try again")
     console.print("The message was delivered.")

@@ -28,7 +28,6 @@ AcceptDeletes = Annotated[
 ]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
 Overrides = Mapping[str, Mapping[str, object]]
-"""Settings of one command, by section."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -169,7 +168,5 @@ with_filters = _expanded("filters", _OPTIONS, _filters)
 """Give a command an option for each condition on documents in place of its parameter `filters`."""
 
 with_conditions = _expanded("given", _CONDITIONS, dict)
-"""Give a command an option for each condition on facts in place of its parameter `given`."""
 
 with_question = _expanded("given", _QUESTION, dict)
-"""Give a command an option for each option of a question in place of its parameter `given`."""

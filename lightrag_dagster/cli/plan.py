@@ -140,8 +140,7 @@ def number(value: float) -> str:
 
 def _rows(one: SourcePlan) -> list[tuple[str, ...]]:
     """Return the row of a source, and one for each of its passes."""
-    documents = one.documents
-    counts = {name.replace("_", " "): count for name, count in vars(documents).items() if count}
+    counts = {name.replace("_", " "): count for name, count in vars(one.documents).items() if count}
     changes = [f"{number(count)} {name}" for name, count in counts.items()] if counts.keys() != {"unchanged"} else []
     what = "would be withheld" if one.problem else "\n".join(changes) or "unchanged"
     return [

@@ -29,8 +29,7 @@ def serve(
     """Answer by HTTP: LightRAG's /query, /retrieve, /facts, and MCP at /mcp; docs/serving.md."""
     from lightrag_dagster.serving import listen
 
-    service = _service(tokens, seconds, at_once, log_questions=log_questions)
-    listen(service, host, port)
+    listen(_service(tokens, seconds, at_once, log_questions=log_questions), host, port)
 
 
 def mcp(

@@ -42,8 +42,7 @@ def list_snapshots(console: Console, *, as_json: bool) -> None:
             state = WAITS_FOR_RELEASE
         named = names.get(one.snapshot_id, [])
         marks = [one.published_at[:16].replace("T", " "), *([state] if state else []), *named]
-        counts = (f"{one.rows.get(name, 0):,}" for name in shown)
-        rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
+        rows.append(("\n  ".join([one.snapshot_id, *marks]), *(f"{one.rows.get(name, 0):,}" for name in shown)))
         about = {"snapshot_id": one.snapshot_id, "sequence": one.sequence, "published_at": one.published_at}
         facts.append(about | {"state": state, "names": named, "rows": one.rows})
     if as_json:

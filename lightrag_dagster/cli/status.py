@@ -190,8 +190,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
 
 
 def _watermarks(settings: Settings) -> dict[str, str]:
-    named = settings.named_sources.items()
-    return {name: one.rows.watermark for name, one in named if one.rows and one.rows.watermark}
+    return {name: one.rows.watermark for name, one in settings.named_sources.items() if one.rows and one.rows.watermark}
 
 
 def _scopes(states: Pending, settings: Settings) -> dict[str, str]:

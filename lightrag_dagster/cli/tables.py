@@ -61,8 +61,7 @@ def print_table(
                 Text(_wrapped(name, width)), justify="left" if ids else "right", no_wrap=True, min_width=width
             )
     for at, row in enumerate(cells):
-        style = "bold" if bold_last and at == len(cells) - 1 else ""
-        table.add_row(*(Text(cell) for cell in row), style=style)
+        table.add_row(*(Text(cell) for cell in row), style="bold" if bold_last and at == len(cells) - 1 else "")
     console.print(table, soft_wrap=False)
 
 

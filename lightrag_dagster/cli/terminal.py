@@ -70,5 +70,4 @@ def console(*, stderr: bool = False, quotes: bool = False) -> Console:
 
 def print_json(facts: Mapping[str, object]) -> None:
     """Print facts as JSON on standard output, with the version of this package first."""
-    said = {"version": version("lightrag-dagster"), **facts}
-    sys.stdout.write(json.dumps(said, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps({"version": version("lightrag-dagster"), **facts}, ensure_ascii=False, indent=2) + "\n")

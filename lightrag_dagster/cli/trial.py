@@ -103,8 +103,7 @@ def _rows_of_pass(name: str, before: ReadByPass, after: ReadByPass) -> Iterator[
     """Yield the rows of a pass: its facts, the rows that were none by their reasons, and the price."""
     yield f"pass {name}: facts", number(before.facts), number(after.facts)
     for reason in sorted(before.rejected.keys() | after.rejected.keys()):
-        rejected = (one.rejected.get(reason, 0) for one in (before, after))
-        yield f"pass {name}, rejected: {reason}", *map(number, rejected)
+        yield f"pass {name}, rejected: {reason}", *map(number, (one.rejected.get(reason, 0) for one in (before, after)))
     for what, counts in (
         ("facts without a date that could be read", (before.open_dates, after.open_dates)),
         ("chunks that failed", (before.failed_chunks, after.failed_chunks)),
@@ -130,7 +129,6 @@ def _facts(trial: Trial) -> dict[str, Any]:
     sides = {}
     for name, one in (("before", trial.before), ("after", trial.after)):
         listed = {"relations": sorted(one.relations), "usage": vars(one.usage)}
-        passes = {of: read._asdict() for of, read in one.passes.items()}
-        sides[name] = one._asdict() | listed | {"passes": passes}
+        sides[name] = one._asdict() | listed | {"passes": {of: read._asdict() for of, read in one.passes.items()}}
     counts = {name: getattr(trial, name) for name in ("documents", "all_chunks", "questions", "backfill_cost_usd")}
     return counts | sides

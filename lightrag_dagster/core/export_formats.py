@@ -13,4 +13,3 @@ REPORT_REVISION = "6"
 """Revision of the page: one of another revision is made again."""
 
 EXPORT_REVISION = "3"
-"""Revision of the other formats: exports of another one are made again."""

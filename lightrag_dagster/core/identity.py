@@ -48,8 +48,7 @@ def chunk_id(content: str, heading: str | None, context: str | None = None) -> s
 def name_key(name: str) -> str:
     """Return a name with case, spacing, quotes and compatibility forms folded: equal for spellings of one entity."""
     folded = unicodedata.normalize("NFKC", name).casefold()
-    stripped = folded.translate(_WITHOUT_QUOTES)
-    return " ".join(stripped.split()) or " ".join(folded.split())
+    return " ".join(folded.translate(_WITHOUT_QUOTES).split()) or " ".join(folded.split())
 
 
 def entity_id(name: str) -> str:
@@ -100,8 +99,7 @@ class TableHash:
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
         # Copied, since a slice is written with more than its own rows.
-        rows = batch.replace_schema_metadata(None).take(np.arange(batch.num_rows))
-        self._writer.write_table(rows.combine_chunks())
+        self._writer.write_table(batch.replace_schema_metadata(None).take(np.arange(batch.num_rows)).combine_chunks())
 
     @property
     def digest(self) -> str:

@@ -252,4 +252,3 @@ class FreeModel:
 
 
 OpenModel = Callable[[], AbstractAsyncContextManager[ExtractionModel]]
-"""Opens the model of a role."""

@@ -16,7 +16,6 @@ from threading import Thread
 from lightrag_dagster.errors import one_line
 
 IDLE_SECONDS = 60.0
-"""Time that a process waits for a question before it ends."""
 
 START_SECONDS = 120.0
 """Time that a process may take to get ready, or to take a message."""

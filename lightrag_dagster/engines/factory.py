@@ -10,9 +10,7 @@ from lightrag_dagster.settings.sections import EngineName
 
 def open_engine(name: EngineName) -> AbstractContextManager[Engine]:
     """Open an engine; its workers start when there is work for several, and end with the block."""
-    if name == "local":
-        return nullcontext(LOCAL)
-    return ProcessEngine() if name == "processes" else RayEngine()
+    return nullcontext(LOCAL) if name == "local" else ProcessEngine() if name == "processes" else RayEngine()
 
 
 def shares_disk(name: EngineName) -> bool:

@@ -70,13 +70,12 @@ def evaluate(
     rows = asked.join(measured, _KEYS).join(judged, _KEYS)
     keys = {one.question: digest(one.question, one.gold, K) for one in questions}
     languages, names = languages_of(knowledge, questions), rows["question"].to_pylist()
-    constants = {
+    for name, column in {
         "sequence": pa.repeat(knowledge.manifest.sequence, rows.num_rows),
         "snapshot_id": pa.repeat(knowledge.snapshot_id, rows.num_rows),
         "question_key": pa.array([keys[question] for question in names], pa.string()),
         "language": pa.array([languages.get(question) for question in names], pa.string()),
-    }
-    for name, column in constants.items():
+    }.items():
         rows = rows.append_column(name, column)
     # Arrow's joins have no order.
     return (

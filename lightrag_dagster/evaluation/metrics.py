@@ -9,7 +9,6 @@ HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.
 """The items found: the chunk at `rank` (from 1) by its id, and again for each document (source/path) it occurs in."""
 
 GOLD = pa.schema([("question", pa.string()), ("item", pa.string())])
-"""The items that should be found."""
 
 
 def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table:

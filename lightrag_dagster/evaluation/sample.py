@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import duckdb
 
 Tables: TypeAlias = dict[str, pa.Table]
-"""Rows of a source's tables, by their names."""
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 

@@ -12,7 +12,6 @@ from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
 from lightrag_dagster.settings import LLMSettings
 
 METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
-"""Columns of EVALUATED_QUESTIONS with a mean."""
 
 COMPARED = ["recall", "ndcg"]
 """Metrics that decide if a mode got better or worse: hits, and their ranks."""

@@ -119,8 +119,7 @@ def try_recipe(
         before = _built(as_it_was, sample, asked, Usage())
         as_tried = TemporaryHome(tried, folder / "after", run)
         reports = [as_tried.ingest_all(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
-        usage = sum((one.usage for several in reports for one in several), Usage())
-        after = _built(as_tried, sample, asked, usage)
+        after = _built(as_tried, sample, asked, sum((one.usage for several in reports for one in several), Usage()))
         pairs = [(_answers(as_tried.rows(source)), _answers(rows)) for source, rows in sample.tables.items()]
     new = sum(_cost_usd(tried.join(stored, _ANSWER, join_type="left anti")) for tried, stored in pairs)
     cost_usd = new * sample.all_chunks / max(1, before.chunks)

@@ -137,8 +137,7 @@ def _write(
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield some columns of a table in order of the first, which is its id."""
-    found = connection.sql(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1").to_arrow_reader(_BATCH)
-    for batch in found:
+    for batch in connection.sql(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1").to_arrow_reader(_BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 

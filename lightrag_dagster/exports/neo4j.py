@@ -34,8 +34,7 @@ def write_neo4j(generation: Generation, folder: Path) -> Written:
     files = _FILES | (_FACT_FILES if has_facts else {})
     with open_tables(generation, ["entities", "relations", *["merged_facts"] * has_facts]) as connection:
         for name in files:
-            statement = read_sql(__package__, f"sql/neo4j_{name}")
-            rows[f"{name}.csv"] = _copy(connection, statement, folder / f"{name}.csv")
+            rows[f"{name}.csv"] = _copy(connection, read_sql(__package__, f"sql/neo4j_{name}"), folder / f"{name}.csv")
         [(split,)] = connection.execute(_SPLIT).fetchall()
     named = " ".join(f"--{kind}={name}.csv" for name, kind in files.items())
     command = f"neo4j-admin database import full neo4j {named} --multiline-fields=true\n"

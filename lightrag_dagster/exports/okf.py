@@ -54,8 +54,7 @@ def write_okf(generation: Generation, folder: Path) -> Written:
         connection.register("found", found)
         connection.register("changed", changed)
         if before:
-            day = generation.read_record(MANIFEST, Manifest).published_at[:10]
-            connection.execute("SET VARIABLE day = $1", [day])
+            connection.execute("SET VARIABLE day = $1", [generation.read_record(MANIFEST, Manifest).published_at[:10]])
         *tables, files = connection.extract_statements(read_sql(__package__, "sql/okf"))
         for statement in tables:
             connection.execute(statement)
@@ -77,5 +76,4 @@ def _markdown(text: str) -> str:
 
 def _yaml(text: str) -> str:
     """Return a text as YAML: a string of JSON, with what YAML must not hold escaped."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda one: f"\\u{ord(one[0]):04x}", quoted)
+    return _UNPRINTABLE.sub(lambda one: f"\\u{ord(one[0]):04x}", json.dumps(text, ensure_ascii=False))

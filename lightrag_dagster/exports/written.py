@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 GRAPH_ALONE = "entities and relations alone; documents, passages and evidence are in the format tables"
-"""Note of the formats of a graph."""
 
 FACTS_ALONE = "facts, what they are about and their values alone; the words that say them are in the format tables"
-"""Note of the format of facts."""
 
 
 @dataclass(frozen=True)

@@ -311,8 +311,7 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
     write_array(arrays, "endpoints", endpoints)
     write_array(arrays, "priority", priority_of(*(relations.column(name).to_numpy() for name in ("rank", "weight"))))
     by_entity = np.argsort(endpoints.ravel(), kind="stable")
-    degrees = np.bincount(endpoints.ravel(), minlength=len(entity_ids))
-    write_lists(arrays, "entity_relations", degrees, by_entity // 2)
+    write_lists(arrays, "entity_relations", np.bincount(endpoints.ravel(), minlength=len(entity_ids)), by_entity // 2)
 
 
 def write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:

@@ -27,8 +27,7 @@ class Lists:
         """Return the values of the lists of some rows, and before it for each the position of its row among them."""
         first, lengths = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
         owners = np.repeat(np.arange(len(rows), dtype=np.int32), lengths)
-        places = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(owners))
-        return owners, self.values[places]
+        return owners, self.values[np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(owners))]
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:

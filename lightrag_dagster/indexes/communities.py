@@ -85,6 +85,5 @@ def _clusters(relations: pa.Table) -> Mapping[int, _Cluster]:
     edges = list(zip(*(ordered[name].to_pylist() for name in ("src_id", "tgt_id", "weight")), strict=True))
     found: dict[int, _Cluster] = {}
     for row in hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=_SEED):
-        one = found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, []))
-        one.members.append(row.node)
+        found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, [])).members.append(row.node)
     return found

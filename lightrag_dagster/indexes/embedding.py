@@ -127,8 +127,7 @@ async def embed_changed(
         IntegrityError, StoreError: see `prepare_vectors`.
     """
     embedder = embedding.embedder
-    table = f"{name}-{digest(embedder.identity)[:8]}"
-    handle = vector_writer.open_to_write(home, table, embedder.dimensions)
+    handle = vector_writer.open_to_write(home, f"{name}-{digest(embedder.identity)[:8]}", embedder.dimensions)
     entry = vector_writer.prepare_vectors(handle, connection, tag, embedder.dimensions)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
@@ -182,8 +181,7 @@ def texts_to_embed(generation: Generation, name: str, published: Generation | No
         query = f"SELECT min(id) AS id, {_KEY}, text FROM ({_TEXTS[name]}) GROUP BY ALL"
         if published is not None and published.inputs().embedder.identity == identity:
             before = opened.enter_context(_open_texts(published, [name], identity))
-            known = before.sql(f"SELECT {_KEY} FROM ({_TEXTS[name]})").to_arrow_table()
-            connection.register("known", known)
+            connection.register("known", before.sql(f"SELECT {_KEY} FROM ({_TEXTS[name]})").to_arrow_table())
             query = f"FROM ({query}) ANTI JOIN known USING (embedding_key)"
         for rows in _streamed(connection.sql(f"SELECT text FROM ({query}) ORDER BY id").to_arrow_reader(_ROWS_READ)):
             yield from rows["text"].to_pylist()

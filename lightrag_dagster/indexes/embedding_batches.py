@@ -45,8 +45,7 @@ class Embedding(NamedTuple):
             return await self._in_batches(texts, done)
         # A batch takes as long as its longest text, and memory runs out at the first batch or never.
         order = np.argsort([-len(text) for text in texts], kind="stable")
-        made = await self._in_batches([texts[at] for at in order], done)
-        return made[np.argsort(order)]
+        return (await self._in_batches([texts[at] for at in order], done))[np.argsort(order)]
 
     async def unread_of(self, texts: Sequence[str]) -> list[int]:
         """Return the number of characters of each text that its vector leaves out; raises as `vectors_of`."""

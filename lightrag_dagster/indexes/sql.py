@@ -115,8 +115,7 @@ def open_tables(
         connection.execute(f"SET max_temp_directory_size = '{disk}B'")
         for table, schema in TABLES.items():
             # A table that is registered would hide a view that a statement makes under its name.
-            rows = _dataset([str(path) for path in files.get(table, ())], schema)
-            connection.from_arrow(rows).create_view(table)
+            connection.from_arrow(_dataset([str(path) for path in files.get(table, ())], schema)).create_view(table)
         add_tables(connection, more or {})
         add_derived(connection)
         for setting in () if allow_external else _GUARD:
@@ -312,9 +311,8 @@ def _problem(error: Exception) -> str:
     if _lacks_memory(error):
         said = problem.partition(" Possible solutions")[0]
         return f"the SQL needs more memory or temporary files than it may take: {said}; select fewer rows or columns"
-    guarded = any(
+    if any(
         words in problem for words in ("disabled by configuration", "disabled through configuration", "been locked")
-    )
-    if guarded:
+    ):
         return f"{_FOR_READING}: {problem}"
     return f"the SQL cannot be run: {problem}"

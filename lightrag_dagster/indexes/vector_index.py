@@ -86,8 +86,7 @@ def recall(handle: Any, rows: int) -> float:
     sample = matrix(handle.take_offsets(offsets).select(["vector"]).to_arrow()["vector"])
     found = wanted = 0
     for vector in sample:
-        query = nearest(handle, vector, _NEAREST)
-        distances = query.to_arrow()["_distance"].to_numpy()
+        distances = nearest(handle, vector, _NEAREST).to_arrow()["_distance"].to_numpy()
         true = nearest(handle, vector, _NEAREST).bypass_vector_index().to_arrow()["_distance"].to_numpy()
         wanted += len(true)
         found += int(np.count_nonzero(distances <= true.max(initial=0.0) + _SAME_DISTANCE))
@@ -97,5 +96,4 @@ def recall(handle: Any, rows: int) -> float:
 def matrix(column: Any) -> Vectors:
     """Return a column of vectors as an array of float32, shape (rows, dimensions)."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    numbers = array.flatten().to_numpy().reshape(len(array), array.type.list_size)
-    return np.asarray(numbers, dtype=np.float32)
+    return np.asarray(array.flatten().to_numpy().reshape(len(array), array.type.list_size), dtype=np.float32)

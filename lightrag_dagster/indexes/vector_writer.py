@@ -172,8 +172,7 @@ def remove_other_versions(home: Home, entry: VectorTable) -> None:
         for tag in set(handle.tags.list()) - {entry.tag}:
             handle.tags.delete(tag)
         handle.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
-        left = {one["version"] for one in handle.list_versions()}
-        if left != {handle.tags.get_version(entry.tag)}:
+        if {one["version"] for one in handle.list_versions()} != {handle.tags.get_version(entry.tag)}:
             raise StoreError(f"vector table {entry.table} still has older versions; end what writes it, and run again")
 
 

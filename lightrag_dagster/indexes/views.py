@@ -55,8 +55,7 @@ def open_tables(
     rows = {table: generation.home.files.count_rows(generation.table_files(table)) for table in tables}
     with ExitStack() as opened:
         try:
-            database = in_memory() if max(rows.values()) <= _ROWS_IN_MEMORY else spilling()
-            connection = opened.enter_context(database)
+            connection = opened.enter_context(in_memory() if max(rows.values()) <= _ROWS_IN_MEMORY else spilling())
             for table in tables:
                 if rows[table] <= SMALL_ROWS:
                     connection.register(table, generation.read_table(table, columns.get(table)))

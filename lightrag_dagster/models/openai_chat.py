@@ -65,8 +65,7 @@ class OpenAIChatModel:
         """Answer one request; see `ChatModel.complete`."""
         with self._span(request) as note:
             probe = None if request.role in _OF_QUESTIONS else self._probe
-            send = partial(self._ask, request=request)
-            response = await self._endpoint.call(send, rough_tokens(request), probe)
+            response = await self._endpoint.call(partial(self._ask, request=request), rough_tokens(request), probe)
             note(
                 {
                     "gen_ai.response.finish_reasons": [response.finish_reason],
@@ -82,8 +81,7 @@ class OpenAIChatModel:
         """Yield an answer in pieces; raises as `complete`. It is retried only before its first piece."""
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
-            kind = AsyncStream[ChatCompletionChunk]
-            options = {"cast_to": ChatCompletionChunk, "stream": True, "stream_cls": kind}
+            options = {"cast_to": ChatCompletionChunk, "stream": True, "stream_cls": AsyncStream[ChatCompletionChunk]}
             pieces: AsyncStream[ChatCompletionChunk] = await self._post(client, request, **options)
             return pieces
 

@@ -244,8 +244,7 @@ class _Silence:
         self.open += change
         if self._timer is not None:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self.open else None
+        self._timer = asyncio.get_running_loop().call_later(_SILENCE_SECONDS, self.say, 1) if self.open else None
         if self._said:
             self._said = 0
             note("")

@@ -114,8 +114,7 @@ class OpenAIEmbedder:
         if len(text.encode()) <= limit:
             return text
         if (key := text_digest(text)) not in self._taken:
-            cut = await asyncio.to_thread(load_tokenizer(_ENCODING).truncate, text, limit)
-            self._taken[key] = len(cut)
+            self._taken[key] = len(await asyncio.to_thread(load_tokenizer(_ENCODING).truncate, text, limit))
         return text[: self._taken[key]]
 
     async def _halved(self, texts: Sequence[str]) -> Vectors:

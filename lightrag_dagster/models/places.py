@@ -15,7 +15,6 @@ CREDENTIALS = {
     "vertex": "Google's credentials (a file named by GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
     "application-default login, or the account of this machine)",
 }
-"""Credentials by provider, in words for errors."""
 
 _PLAIN = re.compile(r"[\w.:-]+", re.ASCII)
 _HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)

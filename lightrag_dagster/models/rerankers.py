@@ -20,7 +20,6 @@ _ENDPOINTS = {
     "jina": ("https://api.jina.ai/v1", "JINA_API_KEY"),
     "http": ("", "RERANK_API_KEY"),
 }
-"""The address of each provider, and the environment variable of its key."""
 
 _SECONDS = 30.0
 _ATTEMPTS = 3

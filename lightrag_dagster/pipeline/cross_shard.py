@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 RowsOf = Callable[[Shard], pa.Table]
-"""A function that returns the rows of a shard."""
 
 
 @contextmanager

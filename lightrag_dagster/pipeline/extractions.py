@@ -267,8 +267,7 @@ def todays_extractor(
     count = load_tokenizer(recipes.settings.chunking.encoding).count
     if reading.of_pass:
         extraction = extraction.model_copy(update={"gleaning": 0})
-        recipe = reading.recipe(recipes)
-        given = (model, recipes.prompts, extraction, recipe, count, conversations, llm.longer_outputs)
+        given = (model, recipes.prompts, extraction, reading.recipe(recipes), count, conversations, llm.longer_outputs)
         return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
     if recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
@@ -279,8 +278,7 @@ def todays_extractor(
 
 def cost_of(tables: SourceTables, version: TableVersion) -> float:
     """Return the cost of all stored responses of a table when they were bought. US dollars."""
-    costs = tables.read(version.table, version.source, version.version, ["cost_usd"])["cost_usd"]
-    return pc.sum(costs).as_py() or 0.0
+    return pc.sum(tables.read(version.table, version.source, version.version, ["cost_usd"])["cost_usd"]).as_py() or 0.0
 
 
 def retryable_kinds(*, retry_failed: bool) -> list[str]:

@@ -37,8 +37,7 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
             stored = [each.files[position] for each in made]
             version = tables.record(name, source, stored, inputs={readings.table: readings.version}, recipe=recipe)
             reports.append(report(version, stored))
-        bounds = Bounds.of(recipes.settings)
-        acceptance = accept(tables.home, source, bounds, one.name, candidate=tables.candidate)
+        acceptance = accept(tables.home, source, Bounds.of(recipes.settings), one.name, candidate=tables.candidate)
     return reports, acceptance
 
 

@@ -38,7 +38,6 @@ ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
 """Columns that tell the answers about a chunk from others; without the responses, which are long."""
 
 PASSAGES = pa.schema([*map(CHUNKS.field, ("chunk_id", "content"))])
-"""Columns of CHUNKS that parsing reads."""
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:
@@ -100,8 +99,7 @@ def parse_each(
     parts = [Shard(number, answers.shards) for number in range(answers.shards)]
     passages = _passages_of(step, answers, parsed, scratch)
     with open_engine(step.settings.engine) as engine:
-        tasks = ((shard, passages(shard)) for shard in parts)
-        return each_shard(engine, parse, tasks, (stage, parts, answers.rows))
+        return each_shard(engine, parse, ((shard, passages(shard)) for shard in parts), (stage, parts, answers.rows))
 
 
 def _passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
@@ -112,8 +110,7 @@ def _passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, s
     with open_sql(scratch, answers.shards) as connection:
         view_files(connection, "chunk", step.open("chunks", chunks), CHUNKS)
         view_files(connection, "answer", step.open(answers.table, answers.version), EXTRACTIONS)
-        earlier = parsed.open(step, "extractions") if parsed.versions else []
-        view_files(connection, "earlier", earlier, EXTRACTIONS)
+        view_files(connection, "earlier", parsed.open(step, "extractions") if parsed.versions else [], EXTRACTIONS)
         return partition(connection, read_sql(__package__, "sql/passages"), scratch / "passages", PASSAGES)
 
 

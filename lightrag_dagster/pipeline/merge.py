@@ -207,8 +207,7 @@ async def _merge(
 
     settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
     paid = inputs.embedder.provider not in ("offline", "local")
-    terms = "off" if inputs.terms == "auto" and paid else inputs.terms
-    rules = Rules(settings, inputs.embedder.identity, terms)
+    rules = Rules(settings, inputs.embedder.identity, "off" if inputs.terms == "auto" and paid else inputs.terms)
     llm = recipes.settings.llm.of("summarise")
     with (
         open_engine(work.engine) as engine,

@@ -162,8 +162,7 @@ class Pending:
     @property
     def unpublished(self) -> list[str]:
         """Sources of whose tables the newest snapshot has other versions than the current ones, or none."""
-        states = self.sources.items()
-        return [name for name, one in states if one.withheld or not one.merged or one.passes.rejected]
+        return [name for name, one in self.sources.items() if one.withheld or not one.merged or one.passes.rejected]
 
     @property
     def rejected(self) -> dict[str, str]:
@@ -335,8 +334,7 @@ def to_accept(situation: Situation) -> dict[str, dict[str, dict[str, str]]]:
         judged, known = {"": judge(tables, name, bounds)}, dict[str, dict[str, str]]()
         if record := situation.accepted.get(name):
             known = {"": record.tables, **record.passes}
-            passes = situation.recipes.pass_names(name)
-            judged |= {one: judge_pass(tables, name, one, bounds) for one in passes}
+            judged |= {one: judge_pass(tables, name, one, bounds) for one in situation.recipes.pass_names(name)}
         if due := {of: one.tables for of, one in judged.items() if one.accepted and one.tables != known.get(of)}:
             found[name] = due
     return found

@@ -307,8 +307,7 @@ def _is_due(situation: Situation, name: str, backfill: bool) -> bool:
     if any(made_from(home, source) != given for source, given in sources.items()):
         return True
     below = Situation.looking(settings)
-    again = backfill or summaries_again(situation, below)
-    unmerged = next_publication(below, backfill=again) is not None
+    unmerged = next_publication(below, backfill=backfill or summaries_again(situation, below)) is not None
     return unmerged or (settings.builds_graph and without_graph(home) is not None)
 
 
@@ -333,6 +332,5 @@ def _homes(home: Home) -> set[str]:
 
 
 def _write_homes(home: Home, names: set[str]) -> None:
-    found = _Scopes(names=sorted(names))
     if names != _homes(home):
-        write_record(home.scopes, found)
+        write_record(home.scopes, _Scopes(names=sorted(names)))

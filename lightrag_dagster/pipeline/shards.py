@@ -75,8 +75,7 @@ class Reusable(NamedTuple):
     @classmethod
     def of(cls, table: str, source: str, tables: SourceTables, recipe: str) -> "Reusable":
         """Return the earlier versions of a source's table; in a backfill, only rows of `recipe`. Raises StoreError."""
-        versions = earlier_versions(tables, table, source)
-        return cls({table: tuple(versions)}, recipe if tables.candidate else None)
+        return cls({table: tuple(earlier_versions(tables, table, source))}, recipe if tables.candidate else None)
 
     def version(self, table: str) -> str | None:
         """Return the first version of a table."""
@@ -85,9 +84,7 @@ class Reusable(NamedTuple):
     def first(self, step: IngestionStep, table: str, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of a shard in the first version of a table; none where there is no version."""
         version = self.version(table)
-        if version is None:
-            return schema_of(table).empty_table()
-        return step.read_shard(table, version, shard, columns)
+        return schema_of(table).empty_table() if version is None else step.read_shard(table, version, shard, columns)
 
     def rows(self, step: IngestionStep, table: str, shard: Shard) -> list[pa.Table]:
         """Return the rows of a shard in each version of a table."""

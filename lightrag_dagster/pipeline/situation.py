@@ -197,7 +197,6 @@ _NAMING = {
     "relation_mentions": (RELATION_MENTIONS, ("src", "tgt")),
     "facts": (FACTS, ("subject", "object")),
 }
-"""Tables of a source with the columns of names."""
 
 
 def decisions_within(decided: InForce, home: Home, records: Mapping[str, Accepted]) -> InForce:

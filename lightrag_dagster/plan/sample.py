@@ -60,8 +60,7 @@ def in_all(by_path: Mapping[str, float], sample: SampledDocuments | None) -> Est
     if sample is None:
         return Estimate.exactly(sum(by_path.values()))
     inside = [number for path, number in by_path.items() if path in sample.paths]
-    others = Estimate.exactly(sum(by_path.values()) - sum(inside))
-    return others.plus(scaled(inside, len(sample.paths), sample.among))
+    return Estimate.exactly(sum(by_path.values()) - sum(inside)).plus(scaled(inside, len(sample.paths), sample.among))
 
 
 def scaled(values: Sequence[float], looked_at: int, total: int) -> Estimate:

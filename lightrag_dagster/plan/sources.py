@@ -194,13 +194,11 @@ def _read(
     recipes, into = planning.trial, _read_into(source, tables, known, planning.trial)
     part, sample = sampled(source, into, recipes, most)
     before = _documents(tables, known) if known else None
-    read = read_source(part, into, recipes, planning.describing.open).version
-    changes = compare(before, _documents(tables, read))
+    changes = compare(before, _documents(tables, read_source(part, into, recipes, planning.describing.open).version))
     if sample:
         more = [round(one * (sample.factor - 1)) for one in (changes.changed, changes.read_otherwise)]
         changed, otherwise = changes.changed + more[0], changes.read_otherwise + more[1]
-        unchanged = changes.unchanged - sum(more)
-        changes = replace(changes, changed=changed, read_otherwise=otherwise, unchanged=unchanged)
+        changes = replace(changes, changed=changed, read_otherwise=otherwise, unchanged=changes.unchanged - sum(more))
     return changes, sample
 
 

@@ -37,7 +37,6 @@ from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 _log = logging.getLogger(__name__)
 
 PLACEHOLDER = "(a summary that is not made yet)"
-"""Beginning of a summary that is not made yet."""
 
 # Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
 _DESCRIPTION = Estimate(120, 20, 400)
@@ -86,8 +85,7 @@ def _summarised_again(now: Situation, asked: Estimate) -> Estimate:
     columns = {table: ["chunk_count", "summary_recipe"] for table in ("entities", "relations")}
     of = {"chunks": max(1, now.newest.rows["chunks"]), "asked": asked.expected}
     try:
-        generation = fetched(now.home, now.newest.snapshot_id)
-        with open_tables(generation, columns, columns) as connection:
+        with open_tables(fetched(now.home, now.newest.snapshot_id), columns, columns) as connection:
             [(all_, some)] = connection.execute(read_sql(__package__, "sql/summarised"), of).fetchall()
     except StoreError as error:
         _log.warning("%s; summaries that are made again are not in the price", error)
@@ -149,8 +147,7 @@ def after_all(
     cost = Estimate(*(choose(pair) for choose, pair in zip((max, min, max), ends, strict=True)))
     length = ratios.summary_length.times(now.settings.merging.summary_max_tokens)
     tokens = answers.times(ratios.embedded).plus(again.times(length))
-    embeddings = priced(price_of(now.settings.embedding), None, tokens)
-    found = {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
+    found = {"summaries": PlannedStep(cost, cost), "embeddings": priced(price_of(now.settings.embedding), None, tokens)}
     whole = together(found.values())
     empty, sources = empty_scopes(now, pending_scopes(now)), {*map(composed, (*now.sources, *now.absent))}
     for name, rule in now.settings.scopes.items():

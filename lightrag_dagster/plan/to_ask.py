@@ -113,8 +113,7 @@ def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chu
         step.open("raw_documents", documents.version) if documents else [],
         earlier.open(step, reading.table),
     )
-    kinds = retryable_kinds(retry_failed=step.settings.retries_failed)
-    view_known(connection, files, answering(kinds, earlier.recipe))
+    view_known(connection, files, answering(retryable_kinds(retry_failed=step.settings.retries_failed), earlier.recipe))
     connection.execute(f"CREATE TEMP VIEW to_ask AS {read_sql(__package__, 'sql/to_ask')}")
 
 

@@ -34,9 +34,7 @@ def without_blanks(keywords: Keywords) -> Keywords:
 
 def fall_back_to_question(keywords: Keywords, query: str) -> Keywords:
     """Return the keywords; a short question is its own low-level keyword if there are none at all."""
-    if keywords == Keywords() and len(query) < _SHORT_QUESTION:
-        return Keywords(low_level=(query,))
-    return keywords
+    return Keywords(low_level=(query,)) if keywords == Keywords() and len(query) < _SHORT_QUESTION else keywords
 
 
 def _strings_after(name: str, text: str) -> list[str]:

@@ -140,8 +140,7 @@ class KnowledgeBase(Lookups):
             settings: as `open`.
             account: as `open`.
         """
-        opened = cls.open(home, snapshot_id, scope=scope, settings=settings, account=account)
-        return cast(Self, Follower(opened))
+        return cast(Self, Follower(cls.open(home, snapshot_id, scope=scope, settings=settings, account=account)))
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load and check what a first question needs, of all and for each of `filters`; no model is asked.

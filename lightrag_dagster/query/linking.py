@@ -55,8 +55,7 @@ class Names:
             return None
         mentioned = int(self.spread[entities].max())
         written = int(self.visible[self.texts.chunks_of_all(own)].sum())
-        weight = sum(map(self.texts.rarity, own))
-        return Link(name, entities, similarity * mentioned / max(mentioned, written), weight)
+        return Link(name, entities, similarity * mentioned / max(mentioned, written), sum(map(self.texts.rarity, own)))
 
 
 def link_names(question: str, names: Names) -> list[Link]:

@@ -60,4 +60,3 @@ MODES: dict[str, Mode] = {
     "ppr": Mode("ppr.find_by_pagerank", ignores=_KEYWORDS | _RELATED),
     "bypass": Mode("lightrag.find_nothing", retrieves=False, ignores=_EVERYTHING),
 }
-"""Every mode by name."""

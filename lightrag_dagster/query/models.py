@@ -89,8 +89,7 @@ class Models:
         """Return positions of the best texts and their scores; raises as `Reranker.rerank` and `open_reranker`."""
         from lightrag_dagster.models.rerankers import open_reranker
 
-        reranker = self._open("reranker", lambda: open_reranker(self._rerank))
-        return self._run(reranker.rerank(query, texts, limit))
+        return self._run(self._open("reranker", lambda: open_reranker(self._rerank)).rerank(query, texts, limit))
 
     def stream(self, request: ChatRequest, asked: UnderWay | None = None) -> Iterator[str]:
         """Yield an answer in pieces, without storing it; raises as `ChatModel.complete`.

@@ -93,8 +93,7 @@ class Retriever:
     def _retrieve(self, question: Question) -> Retrieval:
         """Find keywords, apply the filters and retrieve; without keywords, a mode that needs them finds nothing."""
         trace, settings, mode = Trace(explain=question.explain), question.settings, MODES[question.settings.mode]
-        snapshot_id = self._snapshot.manifest.snapshot_id
-        nothing = Retrieval(question.text, settings.mode, snapshot_id, Keywords())
+        nothing = Retrieval(question.text, settings.mode, self._snapshot.manifest.snapshot_id, Keywords())
         keywords = Keywords()
         if mode.keywords:
             with trace.step("keywords") as notes:
@@ -107,8 +106,7 @@ class Retriever:
         with ExitStack() as opened:
             with trace.step("filter"):
                 snapshot = opened.enter_context(self.view(question.filters))
-            settled = replace(question, keywords=keywords)
-            search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
+            search = Search(snapshot, replace(question, keywords=keywords), self._embed, self._searchers, self._asking)
             found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
         told = (*question.notes, *snapshot.notes, *found.notes, *self._lacking(question, found))
         return replace(found, steps=trace.steps, notes=told)

@@ -102,8 +102,7 @@ class Search:
     def _nearest(self, kind: str, text: str, limit: int, threshold: float) -> Hits:
         if not text:
             return {}
-        snapshot = self.snapshot
-        found = snapshot.vectors[f"{kind}_vectors"].search(self._vectors[text], limit, threshold)
+        found = self.snapshot.vectors[f"{kind}_vectors"].search(self._vectors[text], limit, threshold)
         rows = self._table(kind).rows_of([one for one, _ in found])
         return dict(zip(rows.tolist(), (score for _, score in found), strict=True))
 
@@ -132,5 +131,4 @@ def relations_around(graph: Adjacency, entities: Sequence[int]) -> list[int]:
 
 def endpoints_of(graph: Adjacency, relations: Sequence[int]) -> list[int]:
     """Return the entities that the relations join, in order of appearance."""
-    rows = np.array(relations, dtype=np.int32)
-    return list(dict.fromkeys(graph.endpoints[rows].ravel().tolist()))
+    return list(dict.fromkeys(graph.endpoints[np.array(relations, dtype=np.int32)].ravel().tolist()))

@@ -60,10 +60,8 @@ class Snapshot:
     """The mark that keeps the snapshot from `gc`."""
 
     checks: FileChecks | None = None
-    """The check of what is loaded."""
 
     block: ClassVar[int] = 64
-    """Number of rows that are read at once."""
 
     def close(self) -> None:
         """Free the memory and the mark; the snapshot cannot be used again."""

@@ -64,8 +64,7 @@ class Statements:
                 cursor.register("written_name", pa.table([list(self._written), list(self._written.values())], people))
                 names = cursor.sql(read_sql(__package__, "sql/names")).to_arrow_table()
                 folds = folded(names["name"])
-                columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
-                for name, column in columns.items():
+                for name, column in {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}.items():
                     names = names.append_column(name, column)
                 cursor.register("folded_name", names)
                 cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")
@@ -86,8 +85,7 @@ def open_statements(generation: Generation) -> Statements:
         # With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")
         written = generation.record().curation.written
-        names = {one.id: one.text for one in written if one.column == "name"}
-        return Statements(connection, names, opened.pop_all())
+        return Statements(connection, {one.id: one.text for one in written if one.column == "name"}, opened.pop_all())
 
 
 def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

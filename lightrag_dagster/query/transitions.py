@@ -71,8 +71,7 @@ def transitions_of(graph: Adjacency, walked: Mask | None = None) -> Steps:
     if walked is not None:
         owners, chunks = owners[walked[owners]], chunks[walked[owners]]
     relations = np.unique(graph.entity_relations.values)
-    nodes = entities + len(graph.chunks.ids)
-    links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, nodes)
+    links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, entities + len(graph.chunks.ids))
     return Steps.of(past_lone_entities(links, graph.entity_chunks.lengths == 1))
 
 
@@ -98,8 +97,7 @@ def transition_matrix(
     ones = np.ones(2 * len(one), dtype=np.float32)
     places = (np.concatenate([one, other]), np.concatenate([other, one]))
     links = coo_array((ones, places), shape=(nodes, nodes)).tocsr()
-    out = np.asarray(links.sum(axis=0), dtype=np.float32)
-    links.data /= out[links.indices]
+    links.data /= np.asarray(links.sum(axis=0), dtype=np.float32)[links.indices]
     return links
 
 
@@ -117,8 +115,7 @@ def past_lone_entities(links: csr_array, lone: Mask) -> csr_array:
     split, nodes = len(lone), links.shape[0]
     shared, alone = np.flatnonzero(~lone), np.flatnonzero(lone)
     onward = links[shared][:, alone]
-    out = np.asarray(onward.sum(axis=0), dtype=np.float32)
-    onward.data /= out[onward.indices]
+    onward.data /= np.asarray(onward.sum(axis=0), dtype=np.float32)[onward.indices]
     passed = (onward @ links[alone][:, split:]).tocoo()
     steps = links.tocoo()
     back = (steps.col >= split) & np.append(lone, np.zeros(nodes - split, dtype=bool))[steps.row]

@@ -29,9 +29,7 @@ class Told(Brief):
 def _brief(value: object) -> str:
     if isinstance(value, str) and len(value) > _SHOWN:
         return repr(f"{value[: _SHOWN - 1]}…")
-    if isinstance(value, tuple | dict):
-        return f"<{len(value)}>"
-    return repr(value)
+    return f"<{len(value)}>" if isinstance(value, tuple | dict) else repr(value)
 
 
 @dataclass(frozen=True)

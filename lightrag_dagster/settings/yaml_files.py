@@ -73,8 +73,7 @@ def _of_names(node: yaml.Node | None) -> list[tuple[yaml.ScalarNode, yaml.Node]]
 
 def with_value(text: str, section: str, name: str, value: str) -> str | None:
     """Return settings in YAML with another value in a section, and all else as it is; None where that is not simple."""
-    node = yaml.compose(text, yaml.SafeLoader)
-    inside = {key.value: one for key, one in _of_names(node)}.get(section)
+    inside = {key.value: one for key, one in _of_names(yaml.compose(text, yaml.SafeLoader))}.get(section)
     line = "\r\n" if "\r\n" in text else "\n"
     if inside is None:
         start, end, said = len(text), len(text), f"{section}:{line}  {name}: {value}{line}"

@@ -71,8 +71,7 @@ class Account:
     def of(cls, run: str, source: str, settings: LLMSettings, dagster_run: str = "") -> "Account":
         """Return an account with the limits of the settings."""
         names = ("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_month_usd")
-        limits = {name: getattr(settings, name) for name in names}
-        return cls(run, source, **limits, dagster_run=dagster_run)
+        return cls(run, source, **{name: getattr(settings, name) for name in names}, dagster_run=dagster_run)
 
     def within(self, scope: str) -> "Account":
         """Return the account of a scope's calls, whose entries have it as their source; this one without a scope."""

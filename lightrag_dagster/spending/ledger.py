@@ -170,8 +170,7 @@ class Ledger:
     def release_other_batches(self, names: Set[str]) -> None:
         """Remove the money set aside for batches with other names than these."""
         with self._begin() as (_, connection):
-            others = (RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)
-            connection.execute(sa.delete(RESERVED).where(others))
+            connection.execute(sa.delete(RESERVED).where((RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)))
 
     def reserve_time(self, name: str, seconds: float) -> float:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.

@@ -93,8 +93,7 @@ def spent_of(limited: tuple[str, ...]) -> sa.Select[Any]:
 
 
 def _total(amount: str, table: sa.Table, of: str) -> sa.ScalarSelect[float]:
-    total = sa.func.coalesce(sa.func.sum(table.c[amount]), 0.0)
-    return sa.select(total).where(_billed_to(table, of)).scalar_subquery()
+    return sa.select(sa.func.coalesce(sa.func.sum(table.c[amount]), 0.0)).where(_billed_to(table, of)).scalar_subquery()
 
 
 def _billed_to(table: sa.Table, of: str) -> sa.ColumnElement[bool]:
@@ -133,4 +132,3 @@ SETTLE = (
     .where(RESERVED.c.name == sa.bindparam("one"))
     .values(usd=RESERVED.c.usd - sa.bindparam("less"), under_way=RESERVED.c.under_way - sa.bindparam("ended"))
 )
-"""The statement that reduces the money set aside when a call has ended."""

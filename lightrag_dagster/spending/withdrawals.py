@@ -15,10 +15,9 @@ def withdrawal_warnings(settings: LLMSettings) -> list[str]:
 
     Those at addresses of others are left out, since others decide how long they serve a model.
     """
-    models = {one.model for one in (settings, *map(settings.of, settings.roles)) if _asks_openai(one)}
     days = {
         model: day
-        for model in sorted(models)
+        for model in sorted({one.model for one in (settings, *map(settings.of, settings.roles)) if _asks_openai(one)})
         if (day := _days().get(family(model.removeprefix("ft:").partition(":")[0])))
     }
     return [f"OpenAI withdraws model {model} on {day}; docs/models.md names others" for model, day in days.items()]

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     import duckdb
 
 SPILLING_GIGABYTES = 1.0
-"""Memory of a database that spills."""
 
 # Each thread holds a block for each file that it writes, 256 KB a column, so that 256 files just fit.
 _THREADS = 2
 
 OF_QUESTIONS = "512MB"
-"""Memory of a database for questions."""
 
 _opening = threading.Lock()
 _databases: "dict[Callable[[], duckdb.DuckDBPyConnection], duckdb.DuckDBPyConnection]" = {}
@@ -81,8 +79,7 @@ def bounded(
 
     `config` has further options of DuckDB, such as `threads`.
     """
-    own = temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder)
-    with own as place:
+    with temporary_folder("lightrag-spill-") if folder is None else nullcontext(folder) as place:
         config |= {"memory_limit": memory, "temp_directory": str(folder or f"{place}/spill")}
         with open_duckdb(None, **config) as connection:
             yield connection

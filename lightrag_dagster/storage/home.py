@@ -194,8 +194,7 @@ class Home:
 
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
-        folder = claim_folder(_usable(settings.folder, "cache.folder"), uri)
-        return cls(folder, database, uri, settings.max_gb * 1e9)
+        return cls(claim_folder(_usable(settings.folder, "cache.folder"), uri), database, uri, settings.max_gb * 1e9)
 
     @property
     def files(self) -> Files:

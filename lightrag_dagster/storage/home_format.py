@@ -17,7 +17,6 @@ from lightrag_dagster.storage.manifests import EmbedderRecord
 from lightrag_dagster.storage.records import Record, read_record
 
 FORMAT = 1
-"""The format that this package reads and writes."""
 
 
 class Left(Record):

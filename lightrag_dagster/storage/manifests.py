@@ -16,7 +16,6 @@ MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again;
 """The next step where a record in the folder of a generation is damaged."""
 
 VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
-"""The vector tables of every generation."""
 
 
 class EmbedderRecord(Record):
@@ -59,8 +58,7 @@ class GenerationInputs(Record):
     @property
     def hash(self) -> str:
         """A hash of it all."""
-        decisions = [self.decisions] if self.decisions else []
-        return digest(self.sources, self.left_out, self.recipe, *decisions)
+        return digest(self.sources, self.left_out, self.recipe, *([self.decisions] if self.decisions else []))
 
     @property
     def recipe(self) -> str:

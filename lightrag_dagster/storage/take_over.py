@@ -100,8 +100,7 @@ def _take_over_tables(home: Home, source: str) -> None:
             name: {table: today(of_pass(table, name), one) for table, one in tables.items()}
             for name, tables in accepted.passes.items()
         }
-        record = Accepted(source=source, tables=versions, passes=passes)
-        write_record(home.accepted(source), record)
+        write_record(home.accepted(source), Accepted(source=source, tables=versions, passes=passes))
 
 
 def _version(pointer: Path) -> TableVersion | None:

@@ -58,8 +58,7 @@ def _headings(text: str) -> Iterator[Heading]:
         elif not fence and line["marks"]:
             yield Heading(line.start(), len(line["marks"]), _plain(line["text"] or ""))
         elif not fence and (start := _setext_start(text, line.start())) is not None:
-            level = 1 if line["underline"][0] == "=" else 2
-            yield Heading(start, level, _plain(text[start : line.start()]))
+            yield Heading(start, 1 if line["underline"][0] == "=" else 2, _plain(text[start : line.start()]))
 
 
 def fence_after(fence: str, mark: str, info: str) -> str:

@@ -151,12 +151,12 @@ def normalise_type(text: str) -> str:
 
 def normalise_keywords(text: str) -> str:
     """Return keywords separated by ASCII commas, cleaned as a name is."""
-    return _settled(text, _keywords_pass)
+    return _settled(text, lambda one: _one_line(_without(_KEYWORDS_LABEL, one)).replace("，", ","))
 
 
 def normalise_description(text: str) -> str:
     """Return a description, cleaned as a name is, except for its line breaks and the quotes inside it."""
-    return _settled(text, _description_pass)
+    return _settled(text, lambda one: _cleaned(_without(_DESCRIPTION_LABEL, one), _PROSE_SPACES))
 
 
 def _settled(text: str, clean: Callable[[str], str]) -> str:
@@ -180,14 +180,6 @@ def _type_pass(text: str) -> str:
     first = next(filter(None, (one.strip(" []{}【】［］") for one in types)), "")
     usual = "".join(_TYPES_JOINED.split(first)[0].lower().split())
     return usual if usual in USUAL_TYPES else "".join(first.lower().split())
-
-
-def _keywords_pass(text: str) -> str:
-    return _one_line(_without(_KEYWORDS_LABEL, text)).replace("，", ",")
-
-
-def _description_pass(text: str) -> str:
-    return _cleaned(_without(_DESCRIPTION_LABEL, text), _PROSE_SPACES)
 
 
 def _without(label: re.Pattern[str], text: str) -> str:
@@ -233,5 +225,4 @@ def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    short = name[:MAX_NAME_CHARACTERS]
-    return short.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()
+    return name[:MAX_NAME_CHARACTERS].encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()

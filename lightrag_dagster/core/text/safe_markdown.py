@@ -36,8 +36,7 @@ def without_links(text: str) -> str:
 
     Images, links, HTML and addresses are shown as they are written, with a zero-width space in them.
     """
-    broken = _LINKS.sub(_BREAK, _ADDRESSES.sub(_BREAK, text))
-    return _DEFINITIONS.sub(rf"\1{_BREAK}", broken)
+    return _DEFINITIONS.sub(rf"\1{_BREAK}", _LINKS.sub(_BREAK, _ADDRESSES.sub(_BREAK, text)))
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -97,8 +97,7 @@ class Tokenizer:
 
     def measure(self, text: str) -> "Measured":
         """Return the tokens of a text, to look up the length of each of its parts."""
-        tokens = self.encode(text)
-        return Measured(self._char_offsets(text, tokens, slice(-1)))
+        return Measured(self._char_offsets(text, self.encode(text), slice(-1)))
 
     def _byte_lengths(self, tokens: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:
         """Return the length of each token; those of the whole vocabulary take longer than to cut a few texts."""

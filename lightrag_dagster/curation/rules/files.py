@@ -120,6 +120,4 @@ def _is_text(value: object) -> bool:
 
 
 def _as_list(value: object) -> Sequence[str]:
-    if value is None:
-        return []
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return [] if value is None else [str(one) for one in value] if isinstance(value, list) else [str(value)]

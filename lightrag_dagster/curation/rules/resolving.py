@@ -45,7 +45,6 @@ class Curation:
     joined: dict[str, str] = field(default_factory=dict)
     """Id of a name → id of the entity it is joined with; all others keep theirs."""
     removed: frozenset[str] = frozenset()
-    """Entities and relations that are removed."""
     splits: tuple[SplitRule, ...] = ()
     written: tuple[WrittenText, ...] = ()
     added: tuple[Decision, ...] = ()

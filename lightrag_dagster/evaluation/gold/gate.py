@@ -51,8 +51,7 @@ class Comparison(NamedTuple):
     @property
     def unanswered(self) -> int:
         """The number of passages that are left out, since one of both had no answer for a reason that may pass."""
-        passages = pc.unique(pa.concat_tables([self.before, self.after])["chunk"])
-        return len(passages) - self.difference.questions
+        return len(pc.unique(pa.concat_tables([self.before, self.after])["chunk"])) - self.difference.questions
 
     def require_better(self) -> None:
         """Let a backfill pass, unless the other recipe is worse.

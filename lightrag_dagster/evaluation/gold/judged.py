@@ -123,8 +123,7 @@ def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Cur
     kinds = [(chunk, kind) for chunk, of_chunk in gold.passages.items() for kind in of_chunk]
     labelled = [{"chunk": chunk, "kind": kind} for chunk, kind in [*kinds, *((chunk, "type") for chunk in typed)]]
     with in_memory() as connection:
-        found = extracted(connection, located, tables).to_pylist()
-        for name, rows in (("gold", right), ("found", found)):
+        for name, rows in (("gold", right), ("found", extracted(connection, located, tables).to_pylist())):
             said = (one for row in rows for one in _keyed(row, curation, types))
             distinct = {(one["chunk"], one["kind"], one["key"]): one for one in said}
             connection.register(name, pa.Table.from_pylist([*distinct.values()], _KEYED))

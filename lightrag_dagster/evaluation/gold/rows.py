@@ -104,8 +104,7 @@ def require_passages(gold: Gold, place: Path | None) -> None:
 
 def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
     """Return the inputs of a table of scores: the snapshot, and a hash of the gold rows."""
-    said = digest([one[:-1] for one in gold.rows], sorted(gold.passages))
-    return {"knowledge_base": snapshot_id, "gold": said}
+    return {"knowledge_base": snapshot_id, "gold": digest([one[:-1] for one in gold.rows], sorted(gold.passages))}
 
 
 def _require_agreement(rows: Iterable[GoldRow]) -> None:

@@ -1,6 +1,6 @@
 """Precision, recall and F1 of what was extracted, with intervals, by recipe, model, source and type."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,7 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
     """
     rows = history.sort_by("sequence").to_pylist()
     of_all = [one for one in rows if one["grouping"] == _EVERY]
-    gold = {(one["sequence"], one["kind"]): _size_of_gold(one) for one in of_all}
+    gold = {(one["sequence"], one["kind"]): (one["passages"], one["right_rows"] + one["missed_rows"]) for one in of_all}
     by_recipe = [one for one in rows if one["grouping"] == "recipe"]
     now = [one for one in by_recipe if one["snapshot_id"] == snapshot_id]
     recipes, found = {one["value"] for one in now}, []
@@ -103,10 +103,6 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
             was = before[-1]["f1"]
             found.append(f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {was:.3f} by the recipe before")
     return found
-
-
-def _size_of_gold(row: Mapping[str, Any]) -> tuple[int, int]:
-    return row["passages"], row["right_rows"] + row["missed_rows"]
 
 
 def compare(before: pa.Table, after: pa.Table) -> Interval:
@@ -132,8 +128,7 @@ def compare(before: pa.Table, after: pa.Table) -> Interval:
 def _of_group(rows: pa.Table, grouping: str, value: str) -> Iterator[Score]:
     kinds = sorted(pc.unique(rows["kind"]).to_pylist())
     for kind in [_EVERY, *kinds] if len(kinds) > 1 else kinds:
-        of_kind = rows if kind == _EVERY else rows.filter(pc.equal(rows["kind"], kind))
-        chunks, counts = _counts(of_kind)
+        chunks, counts = _counts(rows if kind == _EVERY else rows.filter(pc.equal(rows["kind"], kind)))
         if chunks:
             sums = counts.sum(axis=0)
             points, resampled = _measures(sums[None])[0], _measures(resampled_means(counts))

@@ -196,8 +196,7 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
         name: ("REL", columns) for name, columns in RELATIONSHIPS.items()
     }
     relations = sum(path.stat().st_size for path in generation.table_files("relations"))
-    pool = max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)
-    _tell(writer, json.dumps([str(target), pool]))
+    _tell(writer, json.dumps([str(target), max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)]))
     with in_memory() as tables:
         create_views(tables, generation, [*GRAPH_COLUMNS, *MERGED_TABLES])
         _graph_tables(tables)

@@ -21,7 +21,6 @@ from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, 
 from lightrag_dagster.storage.snapshots.made_graphs import made_graph
 
 LIMIT = 1000
-"""Most rows of an answer, unless another number is asked for."""
 
 _PROCESS = "lightrag_dagster.indexes.cypher.process"
 _ANSWER_MB = 128

@@ -60,9 +60,7 @@ def _read(found: dict[str, Any]) -> Any:
     if "" not in found:
         return found
     kind, content = found[""]
-    if kind == "map":
-        return dict(content)
-    return _KINDS[kind][2](content)
+    return dict(content) if kind == "map" else _KINDS[kind][2](content)
 
 
 _KINDS: dict[str, tuple[type, Any, Any]] = {

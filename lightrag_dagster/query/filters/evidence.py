@@ -53,8 +53,7 @@ class Evidence:
         self.statements = Statements(connection, {one.id: one.text for one in self._written if one.column == "name"})
         keeps_first = settings.chunk_limit_method == "KEEP"
         tables = (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks))
-        ids = {kind: table.rows.column(0) for kind, table in tables}
-        place_chunks(connection, ids, keeps_first=keeps_first)
+        place_chunks(connection, {kind: table.rows.column(0) for kind, table in tables}, keeps_first=keeps_first)
         self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
         self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
         mentioned = connection.execute("SELECT DISTINCT row FROM said_of_entity JOIN entity_row ON entity_id = id")
@@ -107,8 +106,7 @@ def _visible(
     connection.register("written_text", pa.Table.from_pylist(rows, _WRITTEN_TEXT))
     mapped = {"given": list(settings.types.map), "type": list(settings.types.map.values())}
     connection.register("mapped_type", pa.table(mapped, _MAPPED_TYPE))
-    statement = read_sql(__package__, "visible_texts")
-    numbers = sorted(number for (number,) in connection.execute(statement).fetchall())
+    numbers = sorted(number for (number,) in connection.execute(read_sql(__package__, "visible_texts")).fetchall())
     return tuple(
         WrittenText(one.id, one.column, one.text, tuple(one.sources)) for one in map(written.__getitem__, numbers)
     )

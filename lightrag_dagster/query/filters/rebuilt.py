@@ -84,8 +84,7 @@ class Rebuilt(MappedTable):
                 self._kept.clear()
                 missing = rows
             if len(missing):
-                wanted = self._with_likely(missing)
-                self._kept.add(*self._merge(wanted))
+                self._kept.add(*self._merge(self._with_likely(missing)))
             places, kept = self._kept.places[rows], self._kept.rows
         columns = [name for name in self.rows.column_names if name not in self.numbers]
         return self.rows.select(columns).slice(0, 0) if kept is None else kept.take(pa.array(places))

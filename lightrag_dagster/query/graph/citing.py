@@ -120,15 +120,13 @@ def _quotes(
     among, at = citations_of(graph, distinct)
     places = rows_at(graph.citations.select(["source", "path", "chunk_index", "date"]), at)
     places = places.append_column("chunk", pa.array(distinct[among])).append_column("place", pa.array(at))
-    wanted = pa.table({"number": owners, "chunk": chunks})
-    tables = {"found_place": places, "wanted_passage": wanted}
+    tables = {"found_place": places, "wanted_passage": pa.table({"number": owners, "chunk": chunks})}
     newest = seen.statements.rows("newest_places", tables, most=most).to_pylist()
     read = sorted({one["chunk"] for one in newest})
     texts = dict(zip(read, graph.chunks.take(np.array(read, dtype=np.int32)), strict=True))
     ids = (graph.entities if kind == "entity" else graph.relations).ids_at(rows)
     pairs = [{"id": ids[one["number"]], "chunk_id": texts[one["chunk"]]["chunk_id"]} for one in newest]
-    asked = {"asked": pa.Table.from_pylist(pairs, _ASKED)}
-    said = seen.statements.rows(f"{kind}_statements", asked).to_pylist()
+    said = seen.statements.rows(f"{kind}_statements", {"asked": pa.Table.from_pylist(pairs, _ASKED)}).to_pylist()
     statements = {(one["id"], one["chunk_id"]): one["statement"] for one in said}
 
     def found(one: dict[str, Any]) -> FoundQuote:

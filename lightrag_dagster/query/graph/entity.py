@@ -67,8 +67,7 @@ def _strongest(seen: Snapshot, distances: Distances, hops: int, limit: int) -> t
         rows = rows[np.lexsort((rows[:, 1], -weights[rows[:, 1]], rows[:, 0]))]
         rows = rows[np.unique(rows[:, 0], return_index=True)[1]]
         picked.append(rows[np.lexsort((rows[:, 0], -weights[rows[:, 1]]))])
-    found = np.concatenate([np.zeros((0, 3), dtype=np.int64), *picked])[:limit]
-    reached, over, through = found.astype(np.int32).T
+    reached, over, through = np.concatenate([np.zeros((0, 3), dtype=np.int64), *picked])[:limit].astype(np.int32).T
     taken = (graph.entities.take(reached), graph.relations.take(over), graph.entities.take(through))
     near = tuple(
         Neighbour(

@@ -57,7 +57,8 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
     asked = _checked(name, argument)
     if (row := _with_id(seen.graph, asked)) is not None:
         return row, ()
-    matches, found = _called(seen, asked)
+    called = seen.statements.rows("same", fold=_folds(asked), most=_EXAMINED).to_pylist()
+    matches, found = _best(seen, called, _CHOICES)
     if not matches:
         matches, found = _named(seen, asked, LIKE, _CHOICES)
     if not matches:
@@ -68,11 +69,6 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
     (meant,) = best
     row = int(seen.graph.entities.rows_of([meant.entity_id])[0])
     return row, () if meant.kind in _WHOLE else (f"no entity is called {shown(asked)}; meant is {shown(meant.name)}",)
-
-
-def _called(seen: Snapshot, asked: str) -> tuple[tuple[Match, ...], int]:
-    """Return the best entities that are called just so, and the number of all."""
-    return _best(seen, seen.statements.rows("same", fold=_folds(asked), most=_EXAMINED).to_pylist(), _CHOICES)
 
 
 def _named(seen: Snapshot, asked: str, least: float, limit: int) -> tuple[tuple[Match, ...], int]:

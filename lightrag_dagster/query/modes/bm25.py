@@ -12,8 +12,7 @@ from lightrag_dagster.query.search import Search
 
 def find_by_words(search: Search) -> Found:
     """Find the chunks with the highest BM25 scores."""
-    scores = lexical_scores(search.snapshot.graph, search.query)
-    return Found(chunks=largest(scores, search.settings.chunk_top_k))
+    return Found(chunks=largest(lexical_scores(search.snapshot.graph, search.query), search.settings.chunk_top_k))
 
 
 def lexical_scores(graph: Adjacency, query: str) -> Mass:

@@ -58,8 +58,7 @@ def find_by_pagerank(search: Search) -> Found:
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
     chunks = largest(mass[split:], settings.chunk_top_k)
-    walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
-    paths_to = paths_by(graph, search.snapshot.transitions, walked)
+    paths_to = paths_by(graph, search.snapshot.transitions, Walked((1 - WALK.damping) * start, mass, WALK.damping))
     return Found(largest(mass[:split], settings.top_k), near.relations, chunks, filtered.notes, paths_to)
 
 
@@ -75,8 +74,7 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
         for row, score in list(near.entities.items())[: walk.relations]:
             named[row] += score or 0.0
     seeds = np.flatnonzero(named)
-    spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
-    named[seeds] /= np.maximum(spread, 1)
+    named[seeds] /= np.maximum(graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds], 1)
     begun = np.zeros(len(graph.chunks.ids), dtype=np.float32)
     if near.chunks:
         scores = scores_of(near.chunks)

@@ -101,12 +101,11 @@ def request_of(prompts: Prompts, question: Question, retrieval: Retrieval) -> Ch
 
 def request_in_context(prompts: Prompts, question: Question, context: str) -> ChatRequest:
     """Return the request with the question, its instructions, history and a context."""
-    settings = question.settings
     return answer_request(
         prompts,
         question.text,
         context,
-        settings.response_type,
+        question.settings.response_type,
         question.history,
         user_prompt=question.user_prompt,
         system_prompt=question.system_prompt,

@@ -94,9 +94,7 @@ def _find(search: Search, asking: Asking, question: str, notes: dict[str, Any]) 
     """Search by the mode, with the keywords of the new question if it needs any; raises ProviderError."""
     mode = MODES[search.settings.mode]
     keywords = asking.keywords(question, notes) if mode.keywords else Keywords()
-    if mode.keywords and keywords == Keywords():
-        return Found()
-    return mode.find(search.about(question, keywords))
+    return Found() if mode.keywords and keywords == Keywords() else mode.find(search.about(question, keywords))
 
 
 def _by_turns(rankings: Sequence[Hits], most: int | None = None) -> Hits:

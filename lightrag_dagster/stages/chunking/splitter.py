@@ -80,8 +80,7 @@ class Divider:
         if positions[-1] - positions[0] <= self._size:
             return [(start, end)]
         hashes = np.fromiter(map(self._hash, inner), np.uint64, len(inner))
-        chosen = [inner[at - 1] for at in pack(positions, hashes, self._size)]
-        return list(pairwise([start, *chosen, end]))
+        return list(pairwise([start, *(inner[at - 1] for at in pack(positions, hashes, self._size)), end]))
 
     def _hash(self, offset: int) -> int:
         following = self._text[offset : offset + _HASHED_CHARACTERS].encode()
@@ -156,8 +155,7 @@ def _filled(positions: Positions, left: int, right: int, size: int) -> list[int]
 
 def cuts_of(text: str, measured: Measured, spans: Sequence[tuple[int, int]]) -> list[Cut]:
     """Return spans as chunks without the white space at their ends; blank ones are left out."""
-    trimmed_spans = [trimmed(text, start, end) for start, end in spans]
-    found = [(start, end) for start, end in trimmed_spans if start < end]
+    found = [(start, end) for start, end in [trimmed(text, start, end) for start, end in spans] if start < end]
     return [Cut(start, end, tokens) for (start, end), tokens in zip(found, measured.counts(found), strict=True)]
 
 

@@ -46,13 +46,12 @@ def _levels(document: Document, headings: Sequence[Heading], blocks: Blocks) -> 
         known.append([found.end() for found in _PARAGRAPH.finditer(text)])
     levels = [boundaries.listed([one for one in offsets if one not in headed]) for offsets in known]
     sentences, words = boundaries.sentences(text), boundaries.words(text)
-    lines = boundaries.after(text, "\n")
     return [
         *levels,
         boundaries.listed(blocks.code_parts),
         boundaries.listed(blocks.code_lines),
         boundaries.outside(sentences, blocks.code),
-        lines,
+        boundaries.after(text, "\n"),
         words,
     ]
 

@@ -27,7 +27,6 @@ class Description(NamedTuple):
 
 
 Describe = Callable[[Sequence[tuple[Figure, str]]], Sequence[Description]]
-"""A function that describes images, each given with its caption."""
 
 
 class Describing(NamedTuple):

@@ -193,6 +193,5 @@ def to_replay(source: Source, listed: pa.Table, stamps: pa.Table) -> tuple[pa.Ta
     done = pc.is_in(listed["doc_id"], stamps["doc_id"].combine_chunks())
     lacking = bool(source.mask) and pc.any(pc.and_(pc.invert(done), pc.is_valid(listed["content"]))).as_py()
     content = pc.if_else(pc.or_(done, bool(source.mask)), pa.scalar(None, pa.binary()), listed["content"])
-    stable = pa.repeat(pa.scalar(True), len(listed))
-    columns = {"content": content, "stamp_is_stable": stable}
+    columns = {"content": content, "stamp_is_stable": pa.repeat(pa.scalar(True), len(listed))}
     return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED), bool(lacking)

@@ -189,8 +189,7 @@ def _stamps(source: Source, listed: pa.Table, documents: pa.Table, digests: Mapp
         refused = pc.starts_with(documents["error"], f"{source.mask} {REFUSED}")
         done = pc.or_(done, pc.fill_null(pc.and_(pc.equal(documents["status"], "failed"), refused), False))
     done = pc.and_(done, pc.invert(pc.fill_null(pc.match_substring(documents["error"], NO_ACCESS), False)))
-    read = documents.filter(done)["doc_id"]
-    rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
+    rows = listed.filter(pc.is_in(listed["doc_id"], documents.filter(done)["doc_id"].combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
     return pa.table([rows["doc_id"], stamp, digest], STAMPS)

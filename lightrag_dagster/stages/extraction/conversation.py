@@ -116,9 +116,7 @@ class Conversation:
             await self._ask_all(self.extractor.first_question(self.passage, heading, context, self.language))
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
-        if self.ended:
-            return PermanentProviderError(f"{self._ended()}; its different rows are kept")
-        return None
+        return PermanentProviderError(f"{self._ended()}; its different rows are kept") if self.ended else None
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS about the outcome."""
@@ -219,9 +217,7 @@ class Conversation:
 
 
 def _kind(failure: Failure | None) -> str | None:
-    if failure is None:
-        return None
-    return "transient" if isinstance(failure, TransientProviderError) else "permanent"
+    return None if failure is None else "transient" if isinstance(failure, TransientProviderError) else "permanent"
 
 
 def _last_adds_nothing(rounds: Sequence[ReadAnswer]) -> bool:

@@ -109,8 +109,7 @@ def _is_quoted(marker: re.Match[str]) -> bool:
     """Return True if a marker is in the middle of a sentence, not at the end of a row or of the answer."""
     text, start, end = marker.string, marker.start(), marker.end()
     before = text[max(0, start - 16) : start].rpartition("\n")[2]
-    words = before.strip(" \t*-" + "".join(_OPENING_QUOTES))
-    if not words:
+    if not before.strip(" \t*-" + "".join(_OPENING_QUOTES)):
         return False
     if before.endswith(_OPENING_QUOTES) and text.startswith(_CLOSING_QUOTES, end):
         return True

@@ -156,8 +156,7 @@ def _stop(fields: Sequence[str], starts: Mapping[int, _Start], at: int) -> int:
     if full == len(fields) or (full in starts and not starts[full].before):
         return full
     extra = starts[full].before if full in starts else "".join(fields[full : full + 1])
-    ends = (full,) if extra and strength(extra) is None else (full + 1, full)
-    for end in ends:
+    for end in (full,) if extra and strength(extra) is None else (full + 1, full):
         if end == len(fields) or (end in starts and not starts[end].before):
             return end
         if end - 1 in starts and starts[end - 1].before:

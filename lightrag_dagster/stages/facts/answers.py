@@ -22,7 +22,6 @@ from lightrag_dagster.stages.facts.standing import FoundWords, PassageText
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no, unit_of
 
 MOST_FACTS = 400
-"""Facts that one answer may have."""
 
 _DECODER = json.JSONDecoder(strict=False)
 _BEGINS = re.compile(r"\{|\[(?=\s*[\[{\]])")

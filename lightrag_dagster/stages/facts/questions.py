@@ -12,11 +12,10 @@ def facts_request(
     prompts: Prompts, of_pass: Pass, content: str, heading: str | None, context: str | None, *, by_schema: bool
 ) -> ChatRequest:
     """Ask for the facts of one chunk; with `by_schema` the provider is given the form of the answer."""
-    system = prompts.render("facts_system", schema=schema_text(of_pass))
     return ChatRequest(
         "extract",
         (
-            Message("system", system, begins_others=True),
+            Message("system", prompts.render("facts_system", schema=schema_text(of_pass)), begins_others=True),
             Message("user", "\n\n".join(passage_parts(content, heading, context))),
         ),
         json_answer=True,

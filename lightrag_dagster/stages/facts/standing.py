@@ -34,8 +34,7 @@ class PassageText:
     @cached_property
     def decimal(self) -> str | None:
         """The decimal sign of the text's language, if that is certain: Spanish, for one, has either by country."""
-        language = detect_language(self._text)
-        return meanings("decimal signs of languages").get(language or "")
+        return meanings("decimal signs of languages").get(detect_language(self._text) or "")
 
     def find(self, words: str, edges: Edges = lambda _, first, last: (first, last)) -> FoundWords | None:
         """Return where words stand: as they are, else by what counts in them; not within other words or numbers."""

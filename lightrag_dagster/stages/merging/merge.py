@@ -123,8 +123,7 @@ class Merge:
         merged = Merged(*(space.paths(table) for table in MERGED_TABLES))
         if space.facts:
             self._engine.map(partial(merge_facts, space), space.parts)
-            of_facts = {table: space.paths(table) for table in MERGED_PASS_TABLES}
-            merged = merged._replace(**of_facts)
+            merged = merged._replace(**{table: space.paths(table) for table in MERGED_PASS_TABLES})
         with space.scratch.step([*chain(*merged)]):
             return merged
 

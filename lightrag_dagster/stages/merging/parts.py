@@ -286,8 +286,7 @@ def group_entities(space: Workspace, part: int) -> None:
         for step in ("group_entities",) if apart else ("endpoint", "group_entities"):
             database.run(connection, step)
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", part)
-        whole = "SELECT entity_id, name, degree FROM entity_group"
-        degrees = database.read_statement("degrees") if several else whole
+        degrees = database.read_statement("degrees") if several else "SELECT entity_id, name, degree FROM entity_group"
         space.write(connection, degrees, "entity_degree", part)
         space.write_rows(connection, "entity_evidence", part)
 

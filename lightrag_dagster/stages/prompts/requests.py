@@ -155,8 +155,7 @@ def hop_request(prompts: Prompts, query: str, asked: Sequence[str], passages: Se
         earlier = "\n".join(map(_one_line, asked))
         parts.append(f"Looked up so far:\n\n{fence(earlier)}")
     parts += ["Passages:", *map(fence, passages)] if passages else ["No passage was found."]
-    system = Message("system", prompts.render("hops_system"))
-    return ChatRequest("hops", (system, Message("user", "\n\n".join(parts))))
+    return ChatRequest("hops", (Message("system", prompts.render("hops_system")), Message("user", "\n\n".join(parts))))
 
 
 def answer_request(

@@ -59,8 +59,7 @@ def explained(name: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-        broken = isinstance(error, OperationalError | InterfaceError)
-        step = _next_step(cause, broken=broken)
+        step = _next_step(cause, broken=isinstance(error, OperationalError | InterfaceError))
         raise StoreError(damaged(name) if step == _DAMAGED else f"{name} {step}") from error
     except OSError as error:
         step = "let this user write its folder, then run again"

@@ -93,5 +93,4 @@ class Looks:
             statement = database.insert(_LOOKS).on_conflict_do_update(
                 index_elements=["source", "backfill"], set_=values
             )
-            rows = [{"source": source, "backfill": backfill} | values for source in sources]
-            connection.execute(statement, rows)
+            connection.execute(statement, [{"source": source, "backfill": backfill} | values for source in sources])

@@ -180,8 +180,7 @@ def _empty(field: pa.Field) -> pa.Scalar:
 def read_first(path: Path, rows: int) -> pa.Table:
     """Read the first rows of a Parquet file; raises as `read_parquet`."""
     with _reading(path), pq.ParquetFile(path) as file:
-        batches = itertools.islice(file.iter_batches(rows), 1)
-        return pa.Table.from_batches(batches, file.schema_arrow)
+        return pa.Table.from_batches(itertools.islice(file.iter_batches(rows), 1), file.schema_arrow)
 
 
 def count_rows(path: Path, footer: bytes | None = None) -> int:

@@ -104,8 +104,7 @@ class Mirror:
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
-        found = self.objects.list(self.name(folder))
-        return {self.root / packed.name_of(key): one for key, one in found.items()}
+        return {self.root / packed.name_of(key): one for key, one in self.objects.list(self.name(folder)).items()}
 
     def footer(self, path: Path) -> bytes | None:
         """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
@@ -185,8 +184,7 @@ class Mirror:
         """
         with self._counting:
             if self._room < 0:
-                left = evict(self.root, DATA, (1 - _STEP) * limit, self.notes)
-                self._room = max(limit - left, _STEP * limit)
+                self._room = max(limit - evict(self.root, DATA, (1 - _STEP) * limit, self.notes), _STEP * limit)
 
     def _not_held(self, *folders: str) -> list[Path]:
         """Return the data files of folders that are still to be uploaded."""

@@ -50,8 +50,7 @@ class Note(NamedTuple):
         if is_named_by_content(name):
             return cls(facts.st_size, None, None, None, stored)
         # What the steps of a merge hand on is large, and does not outlive the process.
-        sha256 = None if name.startswith("scratch/") else _hash_of(file)
-        return cls(facts.st_size, _name_of(facts), sha256, tag, stored)
+        return cls(facts.st_size, _name_of(facts), None if name.startswith("scratch/") else _hash_of(file), tag, stored)
 
     def seen_in(self, path: str) -> "Note | None":
         """Return the note with what tells the file at a path from others, if that is in this state."""
@@ -111,8 +110,7 @@ class Notes:
 
     def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""
-        held = other.held(wanted) if other._path.exists() else {}
-        for name, stored in held.items():
+        for name, stored in (other.held(wanted) if other._path.exists() else {}).items():
             with suppress(OSError), (other._root / name).open("rb") as file:
                 if wanted[name] in (None, stored):
                     self.add({name: Note.of(name, file, stored=stored)})

@@ -22,7 +22,6 @@ from lightrag_dagster.storage.files.notes import READ_ONLY, Note
 from lightrag_dagster.storage.locks.base import Lock
 
 RECORDS = "records"
-"""Folder of the records in the bucket."""
 
 _ABOUT = ("scopes.json", "pins.json", "purging.json", "collected.json", "exports.json")
 POINTERS = (*_ABOUT, "NEWEST", "HELD", "PUBLISHED", "FORMAT")
@@ -123,11 +122,7 @@ class BucketRecords:
             return list(names)
         names = [name for name in names if name.startswith(_OF_SOURCES)]
         held, tags = self._notes.held(names), self._notes.tags(names)
-
-        def is_ours(name: str) -> bool:
-            return name not in held and (name in tags or (self._root / name).exists())
-
-        return [name for name in names if not is_ours(name)]
+        return [name for name in names if name in held or not (name in tags or (self._root / name).exists())]
 
     def _fetch(self, names: Iterable[str]) -> None:
         """Fetch records; those that are not in the bucket are removed."""

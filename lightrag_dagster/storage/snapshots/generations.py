@@ -106,8 +106,7 @@ class Generation:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
         schema = TABLES[table]
         parts = [self.home.files.read(path, columns) for path in self.table_files(table)]
-        empty = schema.empty_table().select(columns or schema.names)
-        return pa.concat_tables([empty, *parts])
+        return pa.concat_tables([schema.empty_table().select(columns or schema.names), *parts])
 
     def write_record(self, name: str, record: Record) -> None:
         """Store a JSON record; raises StoreError when the disk refuses."""

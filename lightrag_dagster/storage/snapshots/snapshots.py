@@ -24,7 +24,6 @@ from lightrag_dagster.storage.snapshots.verify import find_damage, is_of_graph, 
 _log = logging.getLogger(__name__)
 
 NO_GATES = Gates()
-"""The results where there is no gate."""
 
 UNPUBLISHED_SCOPE = (
     "the settings lack it, it shows no document, or no run has made it yet; correct its rule under `scopes`, or "

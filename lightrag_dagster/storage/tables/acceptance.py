@@ -201,8 +201,7 @@ def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None
         tables.remove_records(source, gone)
         kept = {name: versions for name, versions in record.passes.items() if name in passes}
         if kept != record.passes:
-            now = record.model_copy(update={"passes": kept})
-            write_record(home.accepted(source), now)
+            write_record(home.accepted(source), record.model_copy(update={"passes": kept}))
 
 
 def failed_share(version: TableVersion) -> float:

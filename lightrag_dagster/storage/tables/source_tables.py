@@ -94,8 +94,7 @@ class SourceTables:
         Raises as `store`, `record` and `ingesting`.
         """
         with ingesting(self.home, source, STEP_SECONDS):
-            stored = [self.store(table, source, rows)]
-            return self.record(table, source, stored, inputs=inputs, recipe=recipe)
+            return self.record(table, source, [self.store(table, source, rows)], inputs=inputs, recipe=recipe)
 
     def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
         """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.

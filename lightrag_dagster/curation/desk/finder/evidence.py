@@ -150,8 +150,7 @@ def _matrix(connection: duckdb.DuckDBPyConnection, rows: int, of: str) -> Any:
     from scipy.sparse import csr_array
 
     found = connection.sql(f"SELECT n, w, greatest(bits, 0.01)::FLOAT AS bits FROM word WHERE {of}").fetchnumpy()
-    size = int(found["w"].max(initial=0)) + 1
-    return csr_array((found["bits"], (found["n"], found["w"])), shape=(rows, size))
+    return csr_array((found["bits"], (found["n"], found["w"])), shape=(rows, int(found["w"].max(initial=0)) + 1))
 
 
 def _neighbours(entities: pa.Table, relations: pa.Table | None) -> Any:
@@ -166,8 +165,7 @@ def _neighbours(entities: pa.Table, relations: pa.Table | None) -> Any:
     known = (ends[0] >= 0) & (ends[1] >= 0)
     ends = [places[known] for places in ends]
     one, other = np.concatenate(ends), np.concatenate(ends[::-1])
-    degrees = np.bincount(other, minlength=rows)
-    bits = np.log2(np.float32(max(rows, 2)) / np.maximum(degrees, 1)).astype(np.float32)
+    bits = np.log2(np.float32(max(rows, 2)) / np.maximum(np.bincount(other, minlength=rows), 1)).astype(np.float32)
     return csr_array((np.maximum(bits[other], np.float32(0.01)), (one, other)), shape=(rows, rows))
 
 
@@ -181,15 +179,13 @@ def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
     shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
     matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
     sizes = np.bincount(holders, minlength=entities.num_rows)
-    least = np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
-    share: Floats = _common(matrix, one, other) / least
+    share: Floats = _common(matrix, one, other) / np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
     return share
 
 
 def _places_of(ids: Any, wanted: Any) -> npt.NDArray[np.int64]:
     """Return the place of each id among sorted ones; -1 if it is not there."""
-    places = np.searchsorted(ids, wanted)
-    found = np.minimum(places, max(len(ids) - 1, 0))
+    found = np.minimum(np.searchsorted(ids, wanted), max(len(ids) - 1, 0))
     return np.where(ids[found] == wanted, found, -1) if len(ids) else np.full(len(wanted), -1)
 
 

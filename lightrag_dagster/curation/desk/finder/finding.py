@@ -23,7 +23,6 @@ from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.storage.duckdb import in_memory, spilling
 
 MOST_PAIRS = 20
-"""Most pairs of an entity that are scored."""
 
 RULES = ("name", "acronym", "words", "order", "vectors")
 """The rules that let two entities meet, in order of the bits of `rules` in sql/blocks.sql."""
@@ -46,7 +45,6 @@ class Compared(NamedTuple):
     unlikely: int
     """Pairs whose score is under both thresholds, unless their names are equal."""
     version: str = ""
-    """The version of the stored table, if it is stored."""
 
 
 def compare(
@@ -107,13 +105,12 @@ def _meet(
     """Make the tables of sql/words.sql and sql/blocks.sql, and return the number of pairs that met."""
     numbers = pa.array(np.arange(entities.num_rows, dtype=np.int32))
     kept_apart = pa.table({"entity_id": [one for one, _ in apart], "other_id": [other for _, other in apart]})
-    views = {
+    for name, view in {
         "given": entities.select(["entity_id", "name", "type", "description"]).append_column("n", numbers),
         "stop_word": pa.table({"word": sorted(stop_words())}),
         "near": pa.table({"a": near[0], "b": near[1]}),
         "apart": kept_apart.cast(pa.schema([("entity_id", pa.string()), ("other_id", pa.string())])),
-    }
-    for name, view in views.items():
+    }.items():
         connection.register(name, view)
     for name, value in (_VARIABLES | {"entities": entities.num_rows}).items():
         connection.execute(f"SET VARIABLE {name} = {value}")

@@ -67,8 +67,7 @@ def _leaves(vectors: Vectors, draw: np.random.Generator) -> Iterator[Places]:
             yield part
             continue
         one, other = draw.choice(part, 2, replace=False)
-        along = vectors[part] @ (vectors[one] - vectors[other])
-        order = np.argsort(along, kind="stable")
+        order = np.argsort(vectors[part] @ (vectors[one] - vectors[other]), kind="stable")
         middle = len(part) // 2
         waiting += [part[order[:middle]], part[order[middle:]]]
 

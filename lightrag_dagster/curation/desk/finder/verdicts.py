@@ -103,8 +103,7 @@ def _best_rival(alone: Floats, one: Places, other: Places) -> Floats:
     second[1:] = first[:-1] & ~first[1:]
     best, next_best = (np.full(int(places.max(initial=-1)) + 1, -np.inf, dtype=np.float32) for _ in range(2))
     best[places[first]], next_best[places[second]] = sums[first], sums[second]
-    rivals = [np.where(alone >= best[of], next_best[of], best[of]) for of in (one, other)]
-    return np.maximum(*rivals)
+    return np.maximum(*[np.where(alone >= best[of], next_best[of], best[of]) for of in (one, other)])
 
 
 def _logistic(total: npt.NDArray[np.floating]) -> Floats:

@@ -102,13 +102,11 @@ def _filled(template: str, cell_of: Callable[[str], Cell]) -> tuple[str, ...]:
     found = []
     for part in template.split(","):
         places = list(Formatter().parse(part))
-        columns = [_values(cell_of(column)) for _, column, _, _ in places if column is not None]
-        for values in product(*columns):
+        for values in product(*[_values(cell_of(column)) for _, column, _, _ in places if column is not None]):
             left = iter(values)
             found += _values(["".join(text + ("" if column is None else next(left)) for text, column, _, _ in places)])
     return tuple(dict.fromkeys(found))
 
 
 def _values(cell: Cell) -> list[str]:
-    parts = cell.split(",") if isinstance(cell, str) else cell
-    return [value for one in parts if (value := composed(one).strip())]
+    return [value for one in (cell.split(",") if isinstance(cell, str) else cell) if (value := composed(one).strip())]

@@ -142,8 +142,7 @@ def escaped(path: str) -> str:
 
 def unusable(path: str) -> str | None:
     """Return the reason not to read a file with this path, of any format; None if it is read."""
-    unfit = UNFIT_CHARACTERS.search(path)
-    return "path holds control characters or is not UTF-8; rename it" if unfit else None
+    return "path holds control characters or is not UTF-8; rename it" if UNFIT_CHARACTERS.search(path) else None
 
 
 def placed(listed: ListedFile) -> ListedFile:

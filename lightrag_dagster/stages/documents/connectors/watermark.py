@@ -127,8 +127,7 @@ def _value(stored: str | None) -> Any:
 def _kind(value: Any) -> str:
     """Return what values have in common that can be compared: the type, of a time whether it has a zone or its form."""
     if isinstance(value, str):
-        form = re.sub(r"\d", "0", value)
-        return re.sub(r"\.0+$", "", form)
+        return re.sub(r"\.0+$", "", re.sub(r"\d", "0", value))
     zone = isinstance(value, datetime) and value.tzinfo is not None
     return f"{type(value).__name__}{' with a zone' if zone else ''}" if value is not None else ""
 
