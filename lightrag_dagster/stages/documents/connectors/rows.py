@@ -71,14 +71,15 @@ class RowDocuments:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
         kind, data = SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
         access = access_of(self.access, shown(path), lambda column: _cell(row[column]))
+        modified_at, untold = _time(row[columns.modified], columns.modified) if columns.modified else (EPOCH, None)
         return ListedFile(
             path=shown(path),
             place="",
             size=len(data),
-            modified_at=_time(row[columns.modified], columns.modified) if columns.modified else EPOCH,
+            modified_at=modified_at,
             stamp=digest(" ".join(filter(None, (kind, columns.modified))), data.decode(), *access),
             stamp_is_stable=True,
-            refused=unusable(path),
+            refused=unusable(path) or untold,
             kind=kind,
             content=data,
             access=access,
@@ -159,19 +160,19 @@ def _as_json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else as_text(value)
 
 
-def _time(value: object, column: str) -> datetime.datetime:
-    """Return the time of a value, UTC if it has no time zone; 1970 of an empty one. Raises OSError for any other."""
+def _time(value: object, column: str) -> tuple[datetime.datetime, str | None]:
+    """Return the time of a value, UTC if it has no time zone, 1970 of an empty one; and why any other has none."""
     text = as_text(value).strip().removesuffix(" UTC")
     if not text:
-        return EPOCH
+        return EPOCH, None
     try:
         if since_1970 := _SINCE_1970.fullmatch(text):
-            return EPOCH + datetime.timedelta(seconds=float(text) / (1000 if len(since_1970[1]) > 10 else 1))
+            since = float(text) / (1000 if len(since_1970[1]) > 10 else 1)
+            return EPOCH + datetime.timedelta(seconds=since), None
         found = datetime.datetime.fromisoformat(text)
     except ValueError:
         day = read_date(text)
         if day is None or day[1] != "day":
-            reason = f"its column {column} has {text!r}, which cannot be read as a time; write 2024-03-04T10:00:00"
-            raise OSError(errno.EINVAL, f"{reason}, or leave out rows.modified") from None
+            return EPOCH, f"its {column} is {text[:40]!r}, which is no time; write 2024-03-04T10:00:00, or leave it empty"
         found = datetime.datetime.combine(day[0], datetime.time())
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC), None
