@@ -288,10 +288,10 @@ class _Results:
 
     def lost(self, batch: Batch) -> int:
         """Count the answers that the provider may have billed and that are neither read nor booked."""
-        if batch.answered is not None:
-            return max(0, batch.answered - self.usage.calls)
-        is_gone = batch.output_file_id in self.gone
-        return batch.requests - len(self.failures.keys() | self.answered) if is_gone else 0
+        untold = batch.requests - len(self.failures.keys() | self.answered)
+        if batch.answered is None:
+            return untold if batch.output_file_id in self.gone else 0
+        return max(0, min(untold, batch.answered - self.usage.calls))  # some servers count failures too
 
 
 @asynccontextmanager
