@@ -66,11 +66,13 @@ def letters(tmp_path: Path) -> dict[str, Any]:
 
 def rows_of_a_table(tmp_path: Path) -> dict[str, Any]:
     """The same letters as rows with a watermark, of which a run keeps what it has still to read."""
+    said = {"author": "marta@halden.example", "tags": ["marta@halden.example"]}  # of a.md, whose cells say it apart
     lines = [
-        json.dumps({"id": name, "text": text, "at": number}) for number, (name, text) in enumerate(LETTERS.items())
+        json.dumps({"id": name, "text": text.rpartition("---\n")[2], "at": number} | (said if not number else {}))
+        for number, (name, text) in enumerate(LETTERS.items())
     ]
     (tmp_path / "letters.jsonl").write_text("\n".join(lines))
-    return {"uri": str(tmp_path / "letters.jsonl"), "rows": {"watermark": "at"}}
+    return {"uri": str(tmp_path / "letters.jsonl"), "rows": {"watermark": "at", "author": "author", "tags": "tags"}}
 
 
 def documents(settings: Settings) -> dict[str, dict[str, Any]]:
