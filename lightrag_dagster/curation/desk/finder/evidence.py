@@ -27,7 +27,6 @@ _LEAST_ENTITIES = 1_000
 """In a small knowledge base every word is rare: to pick one out of all says at least as much as here."""
 _COMPARED_CHARACTERS = 200
 _SAMPLE = 2_000
-_NO_TYPES = ("", "unknown", "other")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def collect(
     beginnings = pc.utf8_slice_codeunits(entities["description"], 0, _COMPARED_CHARACTERS).to_pylist()
     keys = np.array([name_key(name) for name in names.tolist()], dtype=object)
     begun = np.array([text.casefold() for text in beginnings], dtype=object)
-    typed = ~np.isin(types.astype(str), _NO_TYPES)
+    typed = ~np.isin(types.astype(str), ("", "unknown", "other"))
     compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
     # Words that were only joined or divided agree.
     whole = np.maximum((compact - np.float32(0.9)) / np.float32(0.1), np.float32(0))

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from lightrag_dagster.core.globs import matches
 
-_WILDCARDS = frozenset("*?[")
-
 
 @dataclass(frozen=True)
 class Patterns:
@@ -27,7 +25,7 @@ EVERY_FILE = Patterns(("**/*",))
 
 def has_wildcard(path: str) -> bool:
     """Return True if a path is a glob."""
-    return bool(_WILDCARDS & set(path))
+    return bool(frozenset("*?[") & set(path))
 
 
 def divide(path: str) -> tuple[str, str]:
