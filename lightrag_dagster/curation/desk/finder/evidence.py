@@ -178,7 +178,8 @@ def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
     shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
     matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
     sizes = np.bincount(holders, minlength=entities.num_rows)
-    share: Floats = _common(matrix, one, other) / np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
+    least = np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
+    share: Floats = _common(matrix, one, other) / least
     return share
 
 
