@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 
 import dagster as dg
-import pyarrow.compute as pc
 
 from lightrag_dagster.assets.metadata import warned
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.fact_schemas import kind_of
+from lightrag_dagster.pipeline.extractions import cost_of
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
@@ -49,8 +49,7 @@ def _cost(tables: SourceTables, versions: Mapping[str, TableVersion], rows: Mapp
     for table, one in versions.items():
         shares = [rows[name] / versions[name].rows for name in ("chunks", table) if name in rows]
         if shares and kind_of(table) in ("extractions", "readings"):
-            costs = tables.read(table, one.source, one.version, ["cost_usd"])["cost_usd"]
-            total += (pc.sum(costs).as_py() or 0.0) * max(shares)
+            total += cost_of(tables, one) * max(shares)
     return total
 
 

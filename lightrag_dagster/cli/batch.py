@@ -12,7 +12,6 @@ from lightrag_dagster.models.batch.ledger import OPEN, Batch, BatchLedger
 from lightrag_dagster.settings import LLMSettings, load_settings
 from lightrag_dagster.storage.home import Home
 
-_HOUR = 3600.0
 _SHOWN = 8
 """Characters of a name that are shown; they are enough to choose it."""
 
@@ -58,7 +57,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
 
 
 def _row(batch: Batch) -> tuple[str, ...]:
-    hours = ((batch.ended_at or time.time()) - batch.prepared_at) / _HOUR
+    hours = ((batch.ended_at or time.time()) - batch.prepared_at) / 3600.0
     state, done = batch.problem or batch.status or batch.state, f"{batch.finished:,} of {batch.requests:,}"
     cost = f"up to ${batch.worst_usd:.4f}" if batch.state in OPEN else f"${batch.cost_usd:.4f}"
     return batch.name[:_SHOWN], batch.source, state, done, f"{hours:.1f}", cost

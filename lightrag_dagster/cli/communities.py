@@ -13,8 +13,6 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published
 
-_SHOWN_MEMBERS = 5
-
 
 def show_communities(console: Console, *, level: int, limit: int, as_json: bool) -> None:
     """Print the communities of the published graph of one level, the largest first.
@@ -32,7 +30,7 @@ def show_communities(console: Console, *, level: int, limit: int, as_json: bool)
         return
     with open_tables(generation, ["entities"]) as connection:
         connection.register("communities", found)
-        chosen = {"level": level, "members": _SHOWN_MEMBERS}
+        chosen = {"level": level, "members": 5}
         rows = connection.execute(read_sql(__package__, "sql/communities"), chosen).fetchall()
         alone = connection.sql("SELECT count(*) FROM entities WHERE degree = 0").fetchall()[0][0]
     shown = [(name, f"{size:,}", f"{relations:,}", ", ".join(members)) for name, size, relations, members in rows]

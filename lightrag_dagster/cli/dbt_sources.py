@@ -11,7 +11,6 @@ import yaml
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS, VIEWS
 
-_DEFAULT_NAME = "knowledge"
 _WRITTEN = """\
 # Written by `lightrag-dagster dbt-sources`; write it again after an upgrade. `database` is the name under which
 # profiles.yml attaches views.duckdb of the home.
@@ -21,7 +20,7 @@ _WRITTEN = """\
 def print_sources(name: str | None) -> None:
     """Print a `sources.yml` of dbt; its source and database have a name, by default the namespace or `knowledge`."""
     namespace = load_settings().namespace
-    chosen = name or namespace or _DEFAULT_NAME
+    chosen = name or namespace or "knowledge"
     tables = [_table(table, schema, namespace) for table, schema in VIEWS.items()]
     source = {"name": chosen, "database": chosen, "schema": "main", "tables": tables}
     sys.stdout.write(_WRITTEN)

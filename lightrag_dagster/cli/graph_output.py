@@ -15,7 +15,6 @@ from lightrag_dagster.stages.merging.summaries import SEPARATOR
 _BRIEF = 160
 """Most characters of a description beside others; JSON has it whole."""
 
-_WAYS = {"hops": "shortest", "weight": "strongest"}
 
 Answer = types.Choice | types.Profile | types.Neighbourhood | types.Connection
 
@@ -105,7 +104,7 @@ def _print_connection(console: Console, found: types.Connection) -> None:
         same[tuple(step.relation_id for step in path.steps)].append(path)
     for path, *others in same.values():
         length = "" if path.length is None else f", 1 / weight in sum {path.length:.3g}"
-        ways = " and ".join(_WAYS[one.by] for one in (path, *others))
+        ways = " and ".join({"hops": "shortest", "weight": "strongest"}[one.by] for one in (path, *others))
         console.print(f"{ways}: {counted(path.hops, 'hop', 'hops')}{length}", style="bold")
         console.print(" → ".join(path.names))
         for step in path.steps:

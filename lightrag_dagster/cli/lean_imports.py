@@ -10,8 +10,6 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-_CLIENT = "lance_namespace_urllib3_client"
-
 
 class _Placeholders(MetaPathFinder, Loader):
     """An importer that loads modules of the client empty; every other name in them is a class without meaning."""
@@ -19,7 +17,7 @@ class _Placeholders(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        is_unused = fullname.partition(".")[0] == _CLIENT
+        is_unused = fullname.partition(".")[0] == "lance_namespace_urllib3_client"
         return ModuleSpec(fullname, self, is_package=True) if is_unused else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -142,9 +142,8 @@ def _rows(one: SourcePlan) -> list[tuple[str, ...]]:
     """Return the row of a source, and one for each of its passes."""
     counts = {name.replace("_", " "): count for name, count in vars(one.documents).items() if count}
     changes = [f"{number(count)} {name}" for name, count in counts.items()] if counts.keys() != {"unchanged"} else []
-    what = "would be withheld" if one.problem else "\n".join(changes) or "unchanged"
     return [
-        (one.source, what, *_chunks(one)),
+        (one.source, "would be withheld" if one.problem else "\n".join(changes) or "unchanged", *_chunks(one)),
         *((one.source, f"pass {name}", *_chunks(of)) for name, of in one.passes.items()),
     ]
 

@@ -14,7 +14,6 @@ _Tokens = Annotated[
     Path | None, typer.Option(help="YAML with the hashes of tokens; else the text of the variable SERVE_TOKENS.")
 ]
 _Seconds = Annotated[float, typer.Option(min=1, help="Most time of a question. Seconds.")]
-_AtOnce = Annotated[int, typer.Option(min=1, help="Most questions that are answered at once; others wait.")]
 _LogQuestions = Annotated[bool, typer.Option("--log-questions", help="Write questions into the log, too.")]
 
 
@@ -23,7 +22,7 @@ def serve(
     port: _Port = 9621,
     tokens: _Tokens = None,
     seconds: _Seconds = 60,
-    at_once: _AtOnce = 16,
+    at_once: Annotated[int, typer.Option(min=1, help="Most questions that are answered at once; others wait.")] = 16,
     log_questions: _LogQuestions = False,
 ) -> None:
     """Answer by HTTP: LightRAG's /query, /retrieve, /facts, and MCP at /mcp; docs/serving.md."""

@@ -15,7 +15,6 @@ from rich.text import Text
 
 _ORDERS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160), *_ORDERS) if chr(code) not in "\t\n\r"}
-_UNBOUNDED = 1_000_000
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
 """The begin of a command for people to paste: in backquotes, or all that follows the name of a loss."""
 
@@ -64,7 +63,7 @@ def console(*, stderr: bool = False, quotes: bool = False) -> Console:
     terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
     terminal.quotes = quotes
     if not terminal.is_terminal and not os.environ.get("COLUMNS", "").strip("0").isdigit():
-        terminal.width = _UNBOUNDED
+        terminal.width = 1_000_000  # no bound
     return terminal
 
 

@@ -102,8 +102,7 @@ def _end_with_the_other(descriptor: int) -> None:
 def limit_further(size: int, kind: int = resource.RLIMIT_DATA) -> None:
     """Limit the bytes that this process may take from now on, on Linux; beyond, there is a MemoryError."""
     if _MEMORY_IN_PAGES.exists():
-        taken = int(_MEMORY_IN_PAGES.read_text().split()[_COUNTED_BY[kind]]) * resource.getpagesize()
-        limit(kind, taken + size)
+        limit(kind, int(_MEMORY_IN_PAGES.read_text().split()[_COUNTED_BY[kind]]) * resource.getpagesize() + size)
 
 
 def limit(kind: int, value: int) -> None:

@@ -19,7 +19,6 @@ _HEADINGS = {
     "f1": "F1",
     "exact_match": "exact match",
 }
-_WHOLE_NUMBERS = {"milliseconds", "context_tokens"}
 
 
 def cells(summary: pa.Table, intervals: Collection[str] = METRICS) -> list[list[str]]:
@@ -112,6 +111,6 @@ def _difference(one: Interval) -> str:
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:
     if row is None:
         return ""
-    digits = 0 if metric in _WHOLE_NUMBERS else 3
+    digits = 0 if metric in {"milliseconds", "context_tokens"} else 3
     interval = f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]" if with_interval else ""
     return f"{row['mean']:.{digits}f}{interval}"

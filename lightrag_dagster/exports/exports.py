@@ -51,8 +51,6 @@ WRITERS: Writers = {
 }
 """The writer of each format; higher floors have others."""
 
-_OF_ONE_FILE = {"graphml", "facts"}
-
 
 def export_to(generation: Generation, form: str, place: Path) -> Export:
     """Write a snapshot in one format: into a new folder, or, if the format has one file, as a new file.
@@ -62,7 +60,7 @@ def export_to(generation: Generation, form: str, place: Path) -> Export:
     Raises:
         StoreError: the place is there already, a table is missing or damaged, or the disk refuses.
     """
-    return _export(generation, WRITERS[form], place.expanduser().absolute(), one_as_file=form in _OF_ONE_FILE)
+    return _export(generation, WRITERS[form], place.expanduser().absolute(), one_as_file=form in {"graphml", "facts"})
 
 
 def _export(generation: Generation, writer: Writer, place: Path, *, one_as_file: bool) -> Export:

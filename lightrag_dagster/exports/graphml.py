@@ -24,7 +24,6 @@ FACTS_FILE = "facts.graphml"
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 _BATCH = 2_048
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_REPLACEMENT = "\ufffd"
 
 # Readers make a line feed of carriage returns, and those of XML 1.1 of the last two.
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;", "\x85": "&#133;", "\u2028": "&#8232;"})
@@ -148,7 +147,7 @@ def _written(element: str, ends: Mapping[str, str], data: Mapping[str, Any]) -> 
     for key, value in data.items():
         if value is None:
             continue
-        text, replaced = _NOT_XML.subn(_REPLACEMENT, str(value))
+        text, replaced = _NOT_XML.subn("\ufffd", str(value))
         lines.append(f'<data key="{key}">{text.translate(_ESCAPED)}</data>')
         lost += replaced
     return "\n".join([*lines, f"</{element}>\n"]), lost

@@ -67,5 +67,4 @@ def write_tables(generation: Generation, folder: Path) -> Written:
 def _group_rows(connection: duckdb.DuckDBPyConnection) -> int:
     """Return the rows of a group, fewer than DuckDB's usual number where documents are long."""
     [(length,)] = connection.sql("SELECT coalesce(avg(strlen(content)), 0) FROM raw_documents").fetchall()
-    rows = int(_GROUP_BYTES / max(length, 1))
-    return max(_VECTOR, min(_MOST_ROWS, rows // _VECTOR * _VECTOR))
+    return max(_VECTOR, min(_MOST_ROWS, int(_GROUP_BYTES / max(length, 1)) // _VECTOR * _VECTOR))

@@ -23,7 +23,6 @@ MOST_ENTITIES = 100
 RECIPE = f"Leiden, of at most {MOST_ENTITIES}, named without stop words"
 """A name of the method; another one finds all communities again."""
 
-_SEED = 1
 _NAME_WORDS = 4
 _MEMBERS = pa.schema(
     [("community_id", pa.string()), ("level", pa.int32()), ("parent_id", pa.string()), ("entity_id", pa.string())]
@@ -84,6 +83,6 @@ def _clusters(relations: pa.Table) -> Mapping[int, _Cluster]:
     ordered = relations.sort_by([("src_id", "ascending"), ("tgt_id", "ascending")])
     edges = list(zip(*(ordered[name].to_pylist() for name in ("src_id", "tgt_id", "weight")), strict=True))
     found: dict[int, _Cluster] = {}
-    for row in hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=_SEED):
+    for row in hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1):
         found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, [])).members.append(row.node)
     return found

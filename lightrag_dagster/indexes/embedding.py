@@ -52,7 +52,6 @@ _EXACT_ROWS = 1 << 24
 # Characters by which a refused text is named.
 _NAMED = 60
 _NONE_REFUSED: Mapping[str, str] = {}
-_NO_IDS = pa.schema([("id", pa.string())]).empty_table()
 
 
 async def write_vectors(
@@ -198,7 +197,7 @@ def save_corpus_state(generation: Generation, embedding: Embedding, before: Gene
     """
     if generation.has(generations.CORPUS_STATE):
         return
-    others, held = _NO_IDS, None
+    others, held = pa.schema([("id", pa.string())]).empty_table(), None
     if before and (known := _known_of(before)) and known[0].num_rows < _EXACT_ROWS:
         gone = _state_without(before, _chunk_ids(generation), embedding)
         others, held = known[0], None if gone is None else known[1] - gone

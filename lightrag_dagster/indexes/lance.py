@@ -159,8 +159,7 @@ def compare_all(
     similarities = np.einsum("ij,j->i", vectors, vector)
     near = np.flatnonzero(similarities >= threshold)
     if len(near) > limit > 0:
-        least = np.partition(similarities[near], -limit)[-limit]
-        near = near[similarities[near] >= least]
+        near = near[similarities[near] >= np.partition(similarities[near], -limit)[-limit]]
     best = near[np.argsort(-similarities[near], kind="stable")][:limit]
     return [(ids[row], float(similarities[row])) for row in best.tolist()]
 

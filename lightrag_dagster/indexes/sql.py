@@ -169,8 +169,7 @@ def results(
                     continue
                 reader = (_in_words(relation) if in_words else relation).to_arrow_reader(batch)
             batches = run.batches(reader)
-            first = list(islice(batches, 1))
-            yield pa.RecordBatchReader.from_batches(reader.schema, chain(first, batches))
+            yield pa.RecordBatchReader.from_batches(reader.schema, chain(list(islice(batches, 1)), batches))
 
 
 def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeout: float | None = None) -> pa.Table:

@@ -112,8 +112,7 @@ class TextIndex:
         near = np.flatnonzero(common >= least * len(own) / (2 - least))  # a name has no fewer pieces than are common
         likeness = 2 * common[near] / (len(own) + self.name_sizes[near])
         near, likeness = near[likeness >= least], likeness[likeness >= least]
-        best = near[np.argsort(-likeness, kind="stable")][:limit]
-        entities: list[int] = self.name_entities[best].tolist()
+        entities: list[int] = self.name_entities[near[np.argsort(-likeness, kind="stable")][:limit]].tolist()
         return entities
 
 

@@ -32,22 +32,17 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 
-_CHECKED_TOGETHER = 32
-"""Sources that are ingested before they are checked together."""
-
-_CHECKED_SECONDS = 60.0
-"""Time after which they are checked together, however few they are."""
+_CHECKED_TOGETHER, _CHECKED_SECONDS = 32, 60.0
+"""Sources that are ingested before they are checked together, and the time after which they are, however few."""
 
 _NAMED = 5
 """Failed sources that the error of a run names."""
 
-_PARTITION_TAG = "dagster/partition"
 
 # Dagster itself writes the tags by which it tells what is stale, and has no public function for that.
 _IS_OURS = "dagster/data_version_is_user_provided"
 _INPUT_VERSION = "dagster/input_data_version"
 _INPUT_EVENT = "dagster/input_event_pointer"
-_NOTHING_KNOWN = "INITIAL", "NULL"
 
 
 def _ends_all(error: LightRAGError) -> bool:
@@ -95,7 +90,7 @@ class _SourceEvents:
 
     def _made_from(self, key: dg.AssetKey) -> dict[str, str]:
         """Return the tags that name an input; as Dagster does, those of a partition by the hash of its version."""
-        version, event = _NOTHING_KNOWN
+        version, event = "INITIAL", "NULL"
         if key in self._specs:
             found = [one] if (one := self._last_made(key)) else []
         else:
@@ -264,7 +259,7 @@ class Ingestion:
         """Leave a failed run of a partition, for the tables that this run could not make."""
         run = context.instance.create_run_for_job(
             self._definitions.resolve_job_def(self._name),
-            tags={**context.run.tags, _PARTITION_TAG: source},
+            tags={**context.run.tags, "dagster/partition": source},
             asset_selection=left,
         )
         context.instance.report_run_failed(run, str(error) or type(error).__name__)

@@ -37,8 +37,6 @@ Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
 
 _MADE_FROM = "published"
-_OF_DOCUMENTS = ("paths", "tags", "access")
-_OF_ANSWERS = ("extractions", "entity_mentions", "relation_mentions", "parsed")
 
 _COSTS = {"input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"}
 """Columns that a scope has as zeros."""
@@ -67,7 +65,7 @@ class Shown(NamedTuple):
             return _with(found, "access", pa.nulls(len(found), found["access"].type))  # which names other readers
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
         found = _among(rows, *key)
-        if table in _OF_ANSWERS:
+        if table in ("extractions", "entity_mentions", "relation_mentions", "parsed"):
             is_mixed = pc.is_in(found["extraction_key"], value_set=self.mixed)
             if table != "extractions":
                 return found.filter(pc.invert(is_mixed))
@@ -84,7 +82,7 @@ def allowed(documents: Sequence[Path], rule: ScopeRule, *also: Sequence[Path]) -
 
     Those are left out that it does not allow in `also`, each the files of another version of them.
     """
-    values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
+    values = {name: list(rule[name]) if name in rule else None for name in ("paths", "tags", "access")}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(read_sql(__package__, "sql/allowed"), params=values).to_arrow_table()

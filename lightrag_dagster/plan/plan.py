@@ -131,8 +131,7 @@ def make_plan(
         found |= _of_passes(now, sources, planning)
         unknown = bool(asked.first.expected or begun.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
-        mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
-        if not unknown or (knowledge_base and mostly_kept):
+        if not unknown or (knowledge_base and asked.first.expected < sum(plan.chunks_stored for plan in plans)):
             found |= _merged(now, trial, ratios, backfill=knowledge_base)
     if unknown and "embeddings" not in found:
         found |= steps.after_all(now, found, asked.first, ratios)

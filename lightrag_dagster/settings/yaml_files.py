@@ -8,8 +8,6 @@ import yaml
 
 from lightrag_dagster.errors import SettingsError
 
-_MERGE = "tag:yaml.org,2002:merge"
-
 
 class _OnceLoader(yaml.SafeLoader):
     """The safe loader, which refuses a key that a mapping has twice, and says where a value is not of its kind."""
@@ -24,7 +22,7 @@ class _OnceLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         seen = set[str]()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
                 continue
             if key.value in seen:
                 problem = f"{key.value!r} is written twice in one mapping; write it once"

@@ -14,8 +14,6 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 _BATCH_SHARE = 0.5  # of the price in real time, where no other is known
 
-_MILLION = 1_000_000
-_VENDORS = {"bedrock": "aws", "vertex": "google"}
 _NOT_DEARER = {"default", "auto", "flex"}  # than the price without a tier
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
@@ -38,7 +36,7 @@ class Price(NamedTuple):
         """Return the cost of a call, or of many. US dollars; cached and written tokens are among the input tokens."""
         write = self.input if self.cache_write is None else self.cache_write
         dollars = (input_tokens - cached_input_tokens - cache_write_tokens) * self.input + output_tokens * self.output
-        return (dollars + cached_input_tokens * self.cached_input + cache_write_tokens * write) / _MILLION
+        return (dollars + cached_input_tokens * self.cached_input + cache_write_tokens * write) / 1_000_000
 
     def most(self, input_tokens: float, output_tokens: float) -> float:
         """Return the most that a call can cost, whether its input is written to a cache or not. US dollars."""
@@ -76,7 +74,7 @@ def price_of(settings: LLMSettings | EmbeddingSettings, *, batch: bool = False) 
             return mine.by_batch if batch else mine
     tier = settings.extra_body.get("service_tier") if isinstance(settings, LLMSettings) else None
     context = {"processing": "batch"} if batch else {"service_tier": str(tier)} if tier else {}
-    vendor = _VENDORS.get(settings.provider, "openai")
+    vendor = {"bedrock": "aws", "vertex": "google"}.get(settings.provider, "openai")
     return _published(bare, vendor, context) or _published(family(model), vendor, context) or UNKNOWN
 
 

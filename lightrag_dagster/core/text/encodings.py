@@ -11,7 +11,6 @@ from pyarrow import parquet
 from lightrag_dagster.errors import TokenizerError
 
 _PACKAGED = "o200k_base"
-_SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 _SHA256 = "3bf84d1481dd580b8c08ca6cdac1922903f362637d412c3bd591cd74d6189d53"
 _AHEAD = "(?!"
 _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
@@ -33,7 +32,7 @@ def _packaged_encoding() -> tiktoken.Encoding:
         _PACKAGED,
         pat_str=_pattern((folder / f"{_PACKAGED}.pattern.txt").read_text("utf-8").splitlines()),
         mergeable_ranks=dict(zip(tokens, range(len(tokens)), strict=True)),
-        special_tokens=_SPECIAL_TOKENS,
+        special_tokens={"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
     )
 
 

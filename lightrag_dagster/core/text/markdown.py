@@ -102,5 +102,4 @@ def _setext_start(text: str, underline: int) -> int | None:
 
 def _plain(text: str) -> str:
     without_marks = _CLOSING_MARKS.sub("", text.strip()[:_MAX_HEADING])
-    words = _ESCAPE.sub(r"\1", _LINK.sub(r"\1", without_marks)).strip("*_` \t\r\n")
-    return " ".join(words.split())
+    return " ".join(_ESCAPE.sub(r"\1", _LINK.sub(r"\1", without_marks)).strip("*_` \t\r\n").split())

@@ -17,7 +17,6 @@ _INVISIBLE = re.compile(
 _REFERENCE = re.compile(r"&(#\d{1,7};|#[xX][\da-fA-F]{1,6};|[A-Za-z][A-Za-z\d]{1,31};)", re.ASCII)
 _BREAKS = str.maketrans("\x0b\x0c", "\n\n")  # vertical tabs and form feeds end lines and pages
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
-_NONCHARACTERS = "\ufffe\uffff"
 
 
 def sanitise(text: str) -> str:
@@ -51,4 +50,4 @@ def _is_clean(text: str) -> bool:
         data = text.encode()
     except UnicodeEncodeError:  # surrogates
         return False
-    return data == data.translate(None, _CONTROLS) and not any(one in text for one in _NONCHARACTERS)
+    return data == data.translate(None, _CONTROLS) and not any(one in text for one in "\ufffe\uffff")

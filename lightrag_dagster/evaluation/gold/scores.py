@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from lightrag_dagster.evaluation.bootstrap import Interval, Values, interval, resampled_means
 from lightrag_dagster.schemas import EXTRACTION_EVALUATION
 
-GROUPINGS = ("recipe", "model", "source", "type")
 MEASURES = ("precision", "recall", "f1")
 _OUTCOMES = ("right", "wrong", "missed")
 _ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
@@ -50,7 +49,7 @@ def score(judged: pa.Table) -> list[Score]:
         judged: rows of `judge`.
     """
     found = list(_of_group(judged, _EVERY, _EVERY))
-    for grouping in GROUPINGS:
+    for grouping in ("recipe", "model", "source", "type"):
         of_entities = (pc.field("kind") == "entity") & pc.field("type").is_valid()
         rows = judged.filter(of_entities) if grouping == "type" else judged
         for value in sorted(pc.unique(rows[grouping]).to_pylist()):

@@ -128,7 +128,7 @@ def _restricted(
         return merged.filter(pc.is_in(merged["relation_id"], pa.array(ids)))
 
     known, joined, numbers = whole.entities, whole.relations, {"rank": rank, "weight": weight}
-    graph = replace(
+    return replace(
         whole,
         entities=Rebuilt(known.rows, known.ids, described, same, others, rebuild_entities, {"degree": degree}),
         relations=Rebuilt(joined.rows, joined.ids, described_here, same_too, others_too, rebuild_relations, numbers),
@@ -138,8 +138,7 @@ def _restricted(
         entity_relations=entity_relations,
         entity_chunks=entity_chunks,
         relation_chunks=relation_chunks,
-    )
-    return graph, {"chunk_vectors": chunks, "entity_vectors": entities, "relation_vectors": relations}
+    ), {"chunk_vectors": chunks, "entity_vectors": entities, "relation_vectors": relations}
 
 
 class AllowedVectors:

@@ -178,6 +178,5 @@ def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
         held: the part of its words that one chunk has, 0 to 1.
         how: the weights.
     """
-    relations = how.relations * (1 - covered) * (1 - held)
-    entities = how.names * covered * seeds.names + relations * seeds.relations
+    entities = how.names * covered * seeds.names + how.relations * (1 - covered) * (1 - held) * seeds.relations
     return share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]).astype(np.float32))

@@ -48,8 +48,7 @@ def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[
 
 def _owned(lists: Lists, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the first chunks of each row that has any."""
-    chunks = ((row, lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist()) for row in rows)
-    return {row: own for row, own in chunks if own}
+    return {row: own for row, own in ((row, lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist()) for row in rows) if own}
 
 
 def _crowded(lists: Lists, rows: Sequence[int]) -> int:

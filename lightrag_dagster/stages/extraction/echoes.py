@@ -11,7 +11,6 @@ from lightrag_dagster.stages.prompts import Prompts
 
 Record = TypeVar("Record", EntityRecord, RelationRecord)
 
-_WITH_EXAMPLES = ("extraction_system", "extraction_json")
 # A shorter definition, or description, may be in a text by chance.
 _FEWEST_WORDS = 4
 
@@ -31,7 +30,7 @@ class Echoes:
         definitions = (_plain(part) for line in lines for part in (line, line.partition(", such as ")[0]))
         return cls(
             re.compile("|".join(rf"\b{re.escape(name)}\b" for name in prompts.echoes) or r"\Z.", re.IGNORECASE),
-            " ".join(_plain(prompts.texts[name]) for name in _WITH_EXAMPLES),
+            " ".join(_plain(prompts.texts[name]) for name in ("extraction_system", "extraction_json")),
             tuple(dict.fromkeys(one for one in definitions if one.count(" ") >= _FEWEST_WORDS)),
         )
 

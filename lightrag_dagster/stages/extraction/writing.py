@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
 
 _DELIMITER = "<|#|>"
-_COMPLETE = "<|COMPLETE|>"
 _MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
 _MAY_BE_MARK = re.compile(r"[<|#＜｜＃]|&(?:lt|#)")
 
 
 def write_answer(rows: Iterable[Sequence[str]]) -> str:
     """Return an answer of these rows, one a line; the first field of each is `entity` or `relation`."""
-    return "\n".join([*(_DELIMITER.join(map(_plain_field, row)) for row in rows), _COMPLETE])
+    return "\n".join([*(_DELIMITER.join(map(_plain_field, row)) for row in rows), "<|COMPLETE|>"])
 
 
 def without_marks(content: str) -> str:

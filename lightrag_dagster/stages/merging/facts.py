@@ -19,7 +19,6 @@ from lightrag_dagster.stages.merging.names import name_entities, register_remove
 from lightrag_dagster.stages.merging.parts import Added, Workspace, deal_out
 
 _SPELLINGS = pa.schema([("relation", pa.string()), ("spelling", pa.string())])
-_MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
 
 
@@ -34,7 +33,7 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
         split = sorted({one.entity_id for one in space.curation.splits})
         connection.register("split_base", pa.table({"base_id": pa.array(split, pa.string())}))
         database.run(connection, "fact_mentions")
-        for table in _MADE:
+        for table in ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword"):
             space.write(connection, f"FROM {table}", table)
     return Added((space.path("fact_mention"),), (space.path("fact_relation"),), (space.path("chosen_fact"),))
 

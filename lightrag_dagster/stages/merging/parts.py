@@ -165,12 +165,11 @@ class Workspace:
         """
         with self.scratch.step([*chain(*views.values()), *others]):
             variables = self.variables | {"bits": self.size.bits}
-            opened = (
+            with (
                 database.open_small_database(variables)
                 if self.size.small
                 else database.open_database(self.scratch.folder, variables, self.workers)
-            )
-            with opened as connection:
+            ) as connection:
                 for view, paths in views.items():
                     view_files(connection, view, paths, _OF_VIEWS.get(view))
                 yield connection

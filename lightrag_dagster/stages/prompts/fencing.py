@@ -7,8 +7,7 @@ _FENCED = re.compile(r"^(?P<fence>`{3,})(?:text|json)?\n(?P<body>.*)\n(?P=fence)
 
 def fence(text: str, language: str = "text") -> str:
     """Put `text` between backtick fences one longer than any run of backticks inside it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    marks = "`" * max(3, longest + 1)
+    marks = "`" * max(3, max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
     return f"{marks}{language}\n{text}\n{marks}"
 
 

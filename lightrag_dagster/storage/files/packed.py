@@ -18,14 +18,13 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.files.atomic import disk_errors
 
 _SUFFIX = ".zst"
-_PACKED = (".kuzu", ".arrow", ".npy")
 _COMPRESSION = "zstd"
 _BLOCK_BYTES = 1 << 20
 
 
 def is_packed(name: str) -> bool:
     """Say whether a file, named below its home, is compressed in a bucket, where its size is another than on a disk."""
-    return name.startswith("generations/") and name.endswith(_PACKED)
+    return name.startswith("generations/") and name.endswith((".kuzu", ".arrow", ".npy"))
 
 
 def name_of(key: str) -> str:

@@ -49,8 +49,7 @@ class Shard(NamedTuple):
 
 def shards(rows: int, size: int = 0) -> list[Shard]:
     """Return the shards of a table, by its rows and the bytes it was made from."""
-    needed = max(-(-rows // ROWS), -(-size // BYTES), 1)
-    count = min(MOST, 1 << (needed - 1).bit_length())
+    count = min(MOST, 1 << (max(-(-rows // ROWS), -(-size // BYTES), 1) - 1).bit_length())
     return [Shard(number, count) for number in range(count)]
 
 

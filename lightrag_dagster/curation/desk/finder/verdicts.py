@@ -18,7 +18,6 @@ LIKELY, UNCLEAR = 0.9, 0.5
 
 _START = -5.3
 _FOR = {"likeness^4": 1.4, "beginning^4": 1.6, "agreed": 1.6, "text^4": 2.3, "nearness": 1.0, "neighbours": 2.0}
-_OF_TEXTS = ("text", "nearness", "neighbours")
 _DESCRIPTION, _DESCRIPTION_MORE, _MOST_MORE = 2.2, 1.8, 3.0
 """Weights of the bits of descriptions: up to picking one of all, and from there to _MOST_MORE times more."""
 _AGAINST = {"most_missing": 1.4, "missing": 1.4, "numbers_differ": 2.8}
@@ -75,7 +74,7 @@ def _sum(evidence: PairEvidence) -> Floats:
     for name, weight in _FOR.items():
         kind, _, power = name.partition("^")
         held = np.minimum(getattr(evidence, kind), 1) ** int(power or 1)
-        if kind in _OF_TEXTS:
+        if kind in ("text", "nearness", "neighbours"):
             held = held * (1 - evidence.together)
         total += np.float32(weight) * held
     total -= np.float32(_TOGETHER) * evidence.together

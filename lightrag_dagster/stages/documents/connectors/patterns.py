@@ -6,8 +6,6 @@ from itertools import accumulate
 from lightrag_dagster.core.globs import matches, may_hold
 from lightrag_dagster.settings.sources import EVERY_PATH
 
-_WILDCARDS = frozenset("*?[")
-
 
 @dataclass(frozen=True)
 class Patterns:
@@ -39,7 +37,7 @@ EVERY_FILE = Patterns(EVERY_PATH)
 
 def has_wildcard(path: str) -> bool:
     """Return True if a path is a glob."""
-    return bool(_WILDCARDS & set(path))
+    return bool(frozenset("*?[") & set(path))
 
 
 def divide(path: str) -> tuple[str, str]:
