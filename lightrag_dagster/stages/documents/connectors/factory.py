@@ -29,6 +29,8 @@ from lightrag_dagster.stages.documents.connectors.tables import (
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.connectors.web import Web
 
+_DUCKDB = (".duckdb", ".db", ".ddb")
+
 
 def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, str] | None = None) -> Origin:
     """Return the place of a named source, or of a partition of it; nothing is asked of it yet.
@@ -94,7 +96,7 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: M
         raise SourceError(
             f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
         )
-    if isinstance(place, LocalFolder) and place.root.suffix in (".duckdb", ".db", ".ddb"):
+    if isinstance(place, LocalFolder) and place.root.suffix in _DUCKDB:
         return DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
