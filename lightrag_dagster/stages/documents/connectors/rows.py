@@ -173,6 +173,6 @@ def _time(value: object, column: str) -> tuple[datetime.datetime, str | None]:
     except ValueError:
         day = read_date(text)
         if day is None or day[1] != "day":
-            return EPOCH, f"its {column} is {text[:40]!r}, which is no time; write 2024-03-04T10:00:00, or nothing"
+            return EPOCH, f"its {column} is {text[:40]!r}, which cannot be read as a time; write 2024-03-04T10:00"
         found = datetime.datetime.combine(day[0], datetime.time())
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC), None
