@@ -43,7 +43,7 @@ def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> No
     first = build(settings, graph=True)
     reason = first.rejected["bad"]
     assert reason.startswith("2 of 3 documents of source 'bad' failed (66.7%), more than the 20.0%")
-    assert "a.txt: not valid UTF-8" in reason
+    assert "a.txt, b.txt: not valid UTF-8" in reason
     assert list(published(settings).inputs.sources) == ["good"]
 
     count = runs(settings)
