@@ -167,7 +167,7 @@ def _records(kind: Kind, item: object) -> Sequence[EntityRecord | RelationRecord
     if min(map(len, ends)) > 1:  # two lists do not say which ends are one relation
         return [SEVERAL_ENDS]
     keywords, description = (_text(fields.get(one)) for one in _OF_RELATION)
-    pairs = [*product(*ends)] or [("", "")]
+    pairs = product(*ends) if all(ends) else [("", "")]
     return [make_relation(_text(src), _text(tgt), keywords, description) for src, tgt in pairs]
 
 

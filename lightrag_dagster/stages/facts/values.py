@@ -51,7 +51,6 @@ FINE = r"[ ]?(?:/|(?:per|pro|je|par|por|al|a)[ ])[ ]?(?:l|lit\w+|k?wh|kilowatt\w
 CURRENCY_SIGN = "[$¢£¥฿\u20a0-\u20c0]"
 _HYPHEN = re.compile(rf"-(?={CURRENCY_SIGN}$)|(?<=^US) (?=\$$)", re.IGNORECASE)
 NO_CENTS = r"[.,][-–—]+(?!\d)"
-_NO_CENTS = re.compile(NO_CENTS)
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
 _EITHER = {",": True, ".": True}
 
@@ -67,7 +66,7 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     found = _DIGITS.search(text)
     if not found or (decimal != "," and _MIL.match(text)):
         return None
-    whole = _NO_CENTS.match(text, found.end())
+    whole = re.compile(NO_CENTS).match(text, found.end())
     before, after = text[: found.start()], text[(whole or found).end() :]
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
