@@ -5,12 +5,7 @@ from collections.abc import Iterable
 
 from lightrag_dagster.core.text.safe_markdown import escaped, without_links
 
-HEADING = re.compile(
-    r"^[ \t]*(?:(?:#{1,6}[ \t]*|\*\*)?References:?(?:\*\*)?:?[ \t]*$"
-    # In another language, if to the end each line is a number and the name of a file.
-    r"|(?:#{1,6}[ \t]|\*\*)[^\n]*$(?=(?:\n\s*(?:[-*+]\s+)?\[\d{1,4}\][^\n]*\.[a-z]\w{0,4}[*_`]*[ \t]*)+\s*\Z))",
-    re.MULTILINE | re.IGNORECASE,
-)
+HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*|\*\*)?References:?(?:\*\*)?:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
 """The heading of the section, in Markdown."""
 
 

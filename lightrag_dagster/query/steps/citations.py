@@ -7,9 +7,11 @@ from typing import NamedTuple
 from lightrag_dagster.query.answer_text import HEADING
 from lightrag_dagster.query.types import Reference
 
-# A link definition, or else [1], [1, 3] or 【1†source】, except in a Markdown link; a range, as [0-9], may be code.
 _MARK = re.compile(
-    r"^[ \t]*\[\d+\]:|( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()", re.MULTILINE
+    r"(?:^[ \t]*|(?<=[A-Za-z0-9_]))\[\d+\]:"  # a link definition, or code such as `row[1]: int`
+    # Or else [1], [1, 3] or 【1†source】, except in a Markdown link; a range, as [0-9], may be code.
+    r"|( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()",
+    re.MULTILINE,
 )
 _INDEX = re.compile(r"[A-Za-z0-9_]\[")  # may begin an index into code
 _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")

@@ -39,9 +39,8 @@ Rerank = Callable[[str, Sequence[str], int, dict[str, Any]], Sequence[tuple[int,
 
 _MOST_ITEMS = 100
 _LINES_AT_ONCE = 32
-_NO_ROOM = (
-    "max_total_tokens, {:,}, leaves no room for a passage; raise it, or lower max_entity_tokens and max_relation_tokens"
-)
+_NO_ROOM = "max_total_tokens, {:,}, leaves no room for a passage; raise it"
+_LESS = ", or lower max_entity_tokens and max_relation_tokens"
 
 _log = logging.getLogger(__name__)
 
@@ -147,7 +146,8 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
     )
     left -= count(context.frame(retrieval))
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
-    lacking = (_NO_ROOM.format(settings.max_total_tokens),) if hits and not chunks else ()
+    no_room = _NO_ROOM.format(settings.max_total_tokens) + (_LESS if entities or relations else "")
+    lacking = (no_room,) if hits and not chunks else ()
     return context.with_references(replace(retrieval, chunks=tuple(chunks), notes=lacking))
 
 

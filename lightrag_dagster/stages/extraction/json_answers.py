@@ -13,7 +13,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
-from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, Rejected
+from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, SEVERAL_ENDS, Rejected
 from lightrag_dagster.stages.extraction.tuple_rows import Kind
 
 _LIST = r"(?:extracted_?)?(?:(?P<entity>entit(?:y|ies)|nodes?)|relation(?:ship)?s?|edges?|triples?)(?:_?list)?"
@@ -164,9 +164,11 @@ def _records(kind: Kind, item: object) -> Sequence[EntityRecord | RelationRecord
     if kind == "entity":
         return [make_entity(*(_text(fields.get(one)) for one in _ENTITY))]
     ends = [one if isinstance(one := fields.get(end), list) else [one] for end in _ENDS]
-    pairs = [*product(*ends)] if 1 in map(len, ends) else []  # two lists do not say which ends are one relation
+    if min(map(len, ends)) > 1:  # two lists do not say which ends are one relation
+        return [SEVERAL_ENDS]
     keywords, description = (_text(fields.get(one)) for one in _OF_RELATION)
-    return [make_relation(_text(src), _text(tgt), keywords, description) for src, tgt in pairs or [("", "")]]
+    pairs = product(*ends) if all(ends) else [("", "")]
+    return [make_relation(_text(src), _text(tgt), keywords, description) for src, tgt in pairs]
 
 
 def _fields(kind: Kind, item: dict[str, object]) -> dict[str, object]:

@@ -5,7 +5,7 @@ These are counted, in the answers of all rounds:
   or of an entity with itself;
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
-- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired;
+- an item of a JSON answer with the same faults, with lists for both ends, that is not an object, or cannot be repaired;
 - a record that repeats an example or a definition of the prompt in place of what the passage says;
 - all records beyond four times as many as the prompt allows, as one, and the rest of an answer that is far too long.
 
@@ -32,6 +32,7 @@ LONG_NAME = Rejected("name of more than 256 characters")
 NO_TYPE = Rejected("entity without a type")
 NO_ENTITY_DESCRIPTION = Rejected("entity without a description")
 NO_END = Rejected("relation without an end")
+SEVERAL_ENDS = Rejected("relation with several ends on both sides")
 NO_RELATION_DESCRIPTION = Rejected("relation without a description")
 SELF_LOOP = Rejected("relation of an entity with itself")
 NO_OBJECT = Rejected("JSON item that is no object")

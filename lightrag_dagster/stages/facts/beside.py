@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from lightrag_dagster.stages.facts.lexicon import END, any_of, listed
-from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, currencies, is_currency, scaled_currency
+from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, NO_CENTS, currencies, is_currency, scaled_currency
 
 _NEAR = 60
 """Characters before and behind an amount that are looked at."""
@@ -134,7 +134,7 @@ def _amount() -> re.Pattern[str]:
             (?:(?P<ahead>(?<![\d\w])(?<!\d[ ])(?:{pairs}|{money}|(?-i:[A-Z]{{1,3}})-?{CURRENCY_SIGN}))[^\S\n]?
                 |(?P<name>(?<![^\W\d_])[A-Z]{{1,4}}))?
             (?<!\d)(?<!\d[.,])(?P<number>(?(name)\d+(?:[.,]\d+)*|(?:(?P<telephone>{_TELEPHONE})|{_NUMBER})))
-            (?P<scale>(?:
+            (?:{NO_CENTS})?(?P<scale>(?:
                 [\s-]?(?:{scales})\.?
                 |(?(ahead)(?:[^\S\n]?(?:mm?|mill)|[kb])(?!\w)|(?:
                     k(?!\w)|[^\S\n]?(?:[kmb]|mill\.?)(?=[^\S\n]?(?:de\ |d['’])?(?:{money}))
@@ -159,7 +159,8 @@ def _joined() -> re.Pattern[str]:
     """Return the pattern of what stands between the numbers of two amounts of one range."""
     to, also = any_of({word for word in listed("to") | _ALSO_AT if word.isalpha()}), any_of(listed("and"))
     return re.compile(
-        rf"(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)(?:(?P<to>-?(?:\sup)?\s(?:{to})\s|-(?:{to})-|至|到|\s?(?:…|\.{{3}})\s?)"
+        rf"(?:{NO_CENTS})?(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)"
+        rf"(?:(?P<to>-?(?:\sup)?\s(?:{to})\s|-(?:{to})-|至|到|\s?(?:…|\.{{3}})\s?)"
         rf"|(?P<apart>[^\S\n]{_DASH}[^\S\n])"
         rf"|(?P<tight>(?<=\S){_DASH}|\s?(?:±|\+/[-−])\s?)|(?P<also>\s(?:{also}|auf|naar|or|oder|bzw\.)\s))",
         re.IGNORECASE,

@@ -8,8 +8,9 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import Pass
+from lightrag_dagster.stages.facts.values import NO_CENTS
 
-_NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+-?")
+_NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+[-–—]*")
 _DIGITS = re.compile(r"\d(?:[\d.,'’ ]*\d)?")
 _MINUS_BEHIND = re.compile(r"([^-]*\d)(?![.,]-)(?:-((?: [^-]*)?)|( ?[^-\d]+)-)")
 """As SAP and German accounts write it: `1.234,50-`, `5,00- EUR`, `5,00 EUR-`; `5,-` has no cents."""
@@ -79,8 +80,9 @@ def _plain(cell: str, sign: str | None) -> str:
     in_doubt = f"{digits} or " + re.sub(r"\D", "", digits)
     if negative := _MINUS_BEHIND.fullmatch(cell):
         cell = f"-{negative[1]}{negative[2] or negative[3] or ''}"
-    if sign is None:
-        return cell.replace(digits, in_doubt) if _IN_DOUBT.fullmatch(digits) else cell
+    is_whole, is_in_doubt = re.search(rf"\d{NO_CENTS}", cell), _IN_DOUBT.fullmatch(digits)
+    if sign is None or (is_whole and is_in_doubt):
+        return cell.replace(digits, in_doubt) if is_in_doubt and not is_whole else cell
     if not (found := _BY_SIGN[sign].fullmatch(digits)):
         return cell.replace(digits, in_doubt)
     # Three decimals would be a group of thousands; with a fourth they are none.

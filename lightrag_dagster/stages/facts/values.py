@@ -2,6 +2,7 @@
 
 A dot or comma that can be read in two ways is settled by these rules, in this order:
 
+- Before `,-` or `.-`, which say that there are no cents, both group.
 - By `decimal`, where it is given: a number of another form is none.
 - The last one is decimal if both are there, or if no group of exactly three digits follows it.
 - Beside a scale word of a language with decimal commas (`Mio.`, `milliards`, `millions de`) a comma is decimal, and a
@@ -49,6 +50,7 @@ FINE = r"[ ]?(?:/|(?:per|pro|je|par|por|al|a)[ ])[ ]?(?:l|lit\w+|k?wh|kilowatt\w
 
 CURRENCY_SIGN = "[$¢£¥฿\u20a0-\u20c0]"
 _HYPHEN = re.compile(rf"-(?={CURRENCY_SIGN}$)|(?<=^US) (?=\$$)", re.IGNORECASE)
+NO_CENTS = r"[.,][-–—]+(?!\d)"
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
 _EITHER = {",": True, ".": True}
 
@@ -64,7 +66,8 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
     found = _DIGITS.search(text)
     if not found or (decimal != "," and _MIL.match(text)):
         return None
-    before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
+    whole = re.compile(NO_CENTS).match(text, found.end())
+    before, after = text[: found.start()], text[(whole or found).end() :]
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")
     signs = "".join(said).replace(ahead.replace(" ", ""), "", 1)
@@ -78,8 +81,8 @@ def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | N
         return None  # T€ 5 million; one million $5 tickets
     behind = behind[:-1] if behind.endswith(".") and behind.count(".") == 1 else behind
     unit = " ".join(dict.fromkeys(unit_of(each) for each in (money, behind) if each))
-    groups = next(known for known in (of_ahead, of_behind, _grouping(unit)) if known is not None)
-    number = _decimal(re.sub("[ ']", "", found[0]), groups, decimal)
+    groups = _EITHER if whole else next(known for known in (of_ahead, of_behind, _grouping(unit)) if known is not None)
+    number = _decimal(re.sub("[ ']", "", found[0]), groups, None if whole else decimal)
     if number is None or len(unit) > _LONGEST_UNIT:
         return None
     value = float(number * scale * scale_behind) * (-1 if signs == "-" else 1)

@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.stages.extraction.json_answers import JsonAnswer, read_json
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord
-from lightrag_dagster.stages.extraction.rejections import NO_END
+from lightrag_dagster.stages.extraction.rejections import NO_END, SEVERAL_ENDS
 
 ALICE = EntityRecord("Alice", "person", "An engineer.")
 WORKS = RelationRecord("Alice", "Acme", "work", "Alice works at Acme.")
@@ -203,6 +203,7 @@ def test_items_follow_the_rules_of_records(item: dict[str, object], expected: st
         (["A"], "B", [("A", "B")]),
         (["A", "B"], ["C", "D"], []),
         ("A", [], []),
+        (["A", "B"], [], []),
     ],
 )
 def test_ends_in_a_list_are_a_relation_each(source: object, target: object, expected: list[tuple[str, str]]) -> None:
@@ -210,7 +211,7 @@ def test_ends_in_a_list_are_a_relation_each(source: object, target: object, expe
     found = read_json(json.dumps({"relationships": [item]}), truncated=False)
     assert found is not None
     assert [(one.src, one.tgt) for one in found.relations] == expected
-    assert found.rejected == (() if expected else (NO_END,))
+    assert found.rejected == (() if expected else (SEVERAL_ENDS if target == ["C", "D"] else NO_END,))
 
 
 @pytest.mark.parametrize(

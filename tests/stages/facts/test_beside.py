@@ -60,6 +60,8 @@ def found(passage: str, value: str) -> str | None:
         ("RM500 a month", "500", "RM500"),
         # words behind a value, and a currency before it
         ("Die Miete: CHF 1'250.– pro Monat", "1'250.–", "CHF 1'250.–"),
+        *((f"Sie kostet 12,{cents} EUR im Jahr", "12", f"12,{cents} EUR") for cents in ("-", "–", "--")),
+        ("Sie kostet CHF 1.250.– im Jahr", "1.250", "CHF 1.250.–"),
         ("The rent is £1,250.00 pcm", "1,250.00 pcm", "£1,250.00 pcm"),
         # changes, prices and counts are no ranges
         ("Ab Mai kostet Śruba M8 950 Euro.", "950 Euro", "950 Euro"),
@@ -255,6 +257,7 @@ def test_an_amount_has_what_belongs_to_it(passage: str, value: str, whole: str) 
         *(("a 3-to-5 year term", one) for one in ("3", "5")),
         *(("It weighs 5±1 kg", one) for one in ("5", "1 kg")),
         *(("It weighs 5 +/- 1 kg", one) for one in ("5", "1 kg")),
+        *(("Er kostet 12,- bis 15,- EUR", value) for value in ("12", "15,- EUR")),
     ],
 )
 def test_a_part_of_another_amount_is_not_found(passage: str, value: str) -> None:
@@ -277,7 +280,7 @@ def test_time_has_a_bound_beside_a_long_text(piece: str) -> None:
     assert time.process_time() - begun < 0.5
 
 
-@pytest.mark.parametrize("piece", ["5-", "k5", "5 to ", "5/", "5 EUR "])
+@pytest.mark.parametrize("piece", ["5-", "k5", "5 to ", "5/", "5,-", "5 EUR "])
 def test_an_amount_may_stand_in_many_places(piece: str) -> None:
     begun = time.process_time()
     found((piece * 20_000)[:20_000], "5")

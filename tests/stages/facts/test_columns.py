@@ -108,6 +108,8 @@ def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
         ("50.000 EUR", ",", 50000, "EUR"), ("9,999 kg", ",", 9.999, "kg"), ("1.234,5 USD", ",", 1234.5, "USD"),
         ("1.234,50- EUR", ",", -1234.5, "EUR"), ("1.234,50 EUR-", None, -1234.5, "EUR"), ("5,00- €", None, -5, "EUR"),
         ("12,5- %", None, -12.5, "%"), ("€ 5,00-", None, -5, "EUR"), ("€ 12,-", ",", 12, "EUR"),
+        *((f"1{one}", sign, 1250, "CHF") for one in (".250,-", ",250.–", ".250.--") for sign in (None, *(".", ","))),
+        ("-1.250,- EUR", None, -1250, "EUR"),
         ("€ 1.250,-", ",", 1250, "EUR"), ("1250.-", ".", 1250, "CHF"), ("Fr. 5'000.-", None, 5000, "Fr"),
         ("9.999 EUR", None, None, None), ("1,234 kg", None, None, None), ("72.96 EUR", None, 72.96, "EUR"),
     ],
