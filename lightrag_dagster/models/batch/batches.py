@@ -183,7 +183,7 @@ class Batches:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, found.others)
         if lost := found.lost(batch):
-            found.usage.add(ChatResponse("", cost_usd=lost * batch.worst_usd / batch.requests), stored=False)
+            found.usage += Usage(calls=lost, cost_usd=lost * batch.worst_usd / batch.requests)
             told = "%d answers of batch %s are gone from %s or cannot be read; they count with the most they can cost"
             _log.warning(f"{told}, and are asked again", lost, batch.batch_id, batch.host)
         self._book(batch, found.usage)

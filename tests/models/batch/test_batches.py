@@ -310,8 +310,9 @@ def test_answers_that_cannot_be_read_cost_the_most_that_they_can(
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
     first, second = sorted(ledger_of(home), key=lambda one: one.prepared_at)
     assert second.requests == 3
-    read = Ledger(home.ledger).by_purpose()["extract"].cost_usd - second.cost_usd - first.worst_usd * 0.3
-    assert 0 < read < first.worst_usd * 0.7
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10 + 3
+    assert 0 < spent.cost_usd - second.cost_usd - first.worst_usd * 0.3 < first.worst_usd * 0.7
     assert "3 answers of batch batch_0 are gone from" in caplog.text
 
 
