@@ -75,15 +75,15 @@ class Batches:
             if batch.host == self.host and (waits or batch.reported_at < recent):
                 self.ledger.replace(batch, await self._provider.poll(batch))
 
-    async def collect(self) -> None:
-        """Store the answers of each batch that has ended, and settle the requests it left unanswered.
+    async def collect(self, source: str = "") -> None:
+        """Store the answers of each batch that has ended, first those for a source, and settle unanswered requests.
 
         Raises:
             ProviderAccessError: a person must act; all answers are stored.
             ProviderError: the answers of a batch cannot be had now; those of the others are stored.
         """
         errors = list[ProviderError]()
-        for batch in self.at_this_host(ENDED):
+        for batch in sorted(self.at_this_host(ENDED), key=lambda one: source not in one.sources):
             try:
                 await self._collect(batch)
             except ProviderError as error:
@@ -183,7 +183,7 @@ class Batches:
             told = "batch %s has %d answers under ids of no request of it; they are neither stored nor booked"
             _log.warning(told, batch.batch_id, found.others)
         if lost := found.lost(batch):
-            found.usage.add(ChatResponse("", cost_usd=lost * batch.worst_usd / batch.requests), stored=False)
+            found.usage += Usage(calls=lost, cost_usd=lost * batch.worst_usd / batch.requests)
             told = "%d answers of batch %s are gone from %s or cannot be read; they count with the most they can cost"
             _log.warning(f"{told}, and are asked again", lost, batch.batch_id, batch.host)
         self._book(batch, found.usage)
@@ -238,7 +238,7 @@ class Batches:
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
                 of_answers = file_id == batch.output_file_id and batch.answered != 0
-                found = await self._provider.download(file_id, path, of_answers=of_answers)
+                found = await self._provider.download(batch, file_id, path, of_answers=of_answers)
             except OSError as error:
                 message = f"cannot write {path}: {error.strerror or error}"
                 raise StoreError(f"{message}; fix that and run again, the answers stay at the provider") from error

@@ -113,6 +113,11 @@ class Batch(BaseModel):
     waiting: list[WaitingExtraction] = []
     unanswered: dict[str, tuple[str, str]] = {}
 
+    @property
+    def sources(self) -> list[str]:
+        """Return the sources that wait for it, by name."""
+        return sorted({one.source for one in self.waiting})
+
 
 class BatchLedger(Database):
     """The batches of one home; a commit survives a power cut. Every method raises StoreError."""
@@ -238,7 +243,7 @@ def _waited_for(source: str = "") -> sa.ColumnElement[bool]:
 
 
 def _row(batch: Batch) -> dict[str, Any]:
-    waiting = json.dumps(sorted({one.source for one in batch.waiting}))
+    waiting = json.dumps(batch.sources)
     columns = batch.model_dump(include={"name", "prepared_at", "state", "reported_at"})
     return columns | {"document": batch.model_dump_json(), "waiting": waiting}
 

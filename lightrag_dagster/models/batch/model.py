@@ -167,7 +167,7 @@ async def open_batched_chat_model(
     warn_if_unbounded(settings.of("extract"), account)
     async with open_batches(settings, home) as batches:
         await batches.poll_for(account.source, account.purpose)
-        await batches.collect()
+        await batches.collect(account.source)
         batches.remove_files()
         model = BatchedChatModel(batches, account, backfill=backfill, retries=retries)
         try:

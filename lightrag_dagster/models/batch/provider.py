@@ -12,6 +12,7 @@ import openai
 from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.batch.jsonl import read_results
 from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
@@ -95,11 +96,11 @@ class BatchProvider:
             f"with `lightrag-dagster batch cancel {batch.name}`",
         )
 
-    async def download(self, file_id: str, path: Path, *, of_answers: bool) -> bool:
-        """Write a result file to `path`; return False when the provider no longer has it.
+    async def download(self, batch: Batch, file_id: str, path: Path, *, of_answers: bool) -> bool:
+        """Write a result file of a batch to `path`; return False when the provider no longer has it.
 
         One `of_answers` that holds none is asked for again, and given up after the last attempt, unless a page of a
-        gateway is in its place. A file of errors need not name their requests.
+        gateway is in its place, and a source waits for it. A file of errors need not name their requests.
         """
         attempts = count()
 
@@ -112,9 +113,11 @@ class BatchProvider:
                 # The SDK translates errors before the body, and not those within it.
                 raise openai.APIConnectionError(request=error.request) from error
             if of_answers and next(read_results(path, self.target), None) is None:
-                if is_last and not path.read_bytes().lstrip().startswith(b"<"):
+                if is_last and not (batch.sources and path.read_bytes().lstrip().startswith(b"<")):
                     return False
-                raise unusable(self.target, "a result file without a result")
+                problem = f"a page in place of batch {batch.name} of {some_of(batch.sources)}"
+                remedy = f"run again; if it stays, give it up with `lightrag-dagster batch cancel {batch.name}`"
+                raise unusable(self.target, problem, remedy=remedy)
             return True
 
         return bool(await self._call(send))

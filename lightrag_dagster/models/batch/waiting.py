@@ -40,7 +40,7 @@ async def collect_batches(settings: LLMSettings, home: Home, source: str, purpos
     """
     async with open_batches(settings, home) as batches:
         await batches.poll_for(source, purpose)
-        await batches.collect()
+        await batches.collect(source)
 
 
 async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[str]) -> list[str]:

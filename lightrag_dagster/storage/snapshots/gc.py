@@ -15,6 +15,7 @@ from pathlib import Path
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
 from lightrag_dagster.storage.locks.base import Lock, require_held
@@ -108,7 +109,7 @@ def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool, lock: Lock
         require_held(lock)  # for the listing may take long
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
-            (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
+            atomic.remove(home.generation(name) / generations.MANIFEST)
         for one in garbage.graphs:
             generations.remove_graph(one)
         forget_exports(home, garbage.exports)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tenacity import wait_fixed
 
-from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError
+from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError, TransientProviderError
 from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import batches as batches_module
 from lightrag_dagster.models.batch import model as batch_model
@@ -310,8 +310,9 @@ def test_answers_that_cannot_be_read_cost_the_most_that_they_can(
     assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
     first, second = sorted(ledger_of(home), key=lambda one: one.prepared_at)
     assert second.requests == 3
-    read = Ledger(home.ledger).by_purpose()["extract"].cost_usd - second.cost_usd - first.worst_usd * 0.3
-    assert 0 < read < first.worst_usd * 0.7
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10 + 3
+    assert 0 < spent.cost_usd - second.cost_usd - first.worst_usd * 0.3 < first.worst_usd * 0.7
     assert "3 answers of batch batch_0 are gone from" in caplog.text
 
 
@@ -330,6 +331,28 @@ def test_a_batch_whose_answers_are_refused_holds_no_other_up(loopback: Loopback,
     assert {one.source: one.state for one in ledger_of(home)} == {"one": ENDED, "two": COLLECTED}
     loopback.fault = lambda received: None
     assert asyncio.run(step(home, llm(), source="one", contents=["one"])) is not None
+
+
+def test_a_page_in_place_of_answers_is_told_to_each_source_and_ends_with_its_batch(
+    loopback: Loopback, home: Home
+) -> None:
+    loopback.chat, settings = answer, llm(max_retries=0)
+    for source in ("one", "two"):
+        asyncio.run(step(home, settings, source=source, contents=[source]))
+    for batch in loopback.batches.batches.values():
+        loopback.batches.retrieved(batch)
+        loopback.batches.files[batch.output or ""] = b"<html>Bad gateway</html>"
+    asyncio.run(poll_batches(settings, home))
+    for one in ledger_of(home):
+        said = (
+            f"a page in place of batch {one.name} of {one.source}; run again; if it stays, .*batch cancel {one.name}`"
+        )
+        with pytest.raises(TransientProviderError, match=said):
+            asyncio.run(step(home, settings, source=one.source, contents=[one.source]))
+    assert cancel(home, settings) == [True, True]
+    for source in ("one", "two"):
+        assert asyncio.run(step(home, settings, source=source, contents=[source])) is None
+    assert [one.state for one in ledger_of(home)] == [COLLECTED, COLLECTED, UNDER_WAY, UNDER_WAY]
 
 
 def test_lines_of_no_use_cost_what_the_provider_tells(loopback: Loopback, home: Home) -> None:

@@ -69,6 +69,14 @@ def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
         KnowledgeBase.open(settings.home, "audit", settings=settings)
 
 
+def test_a_file_in_place_of_a_generation_is_named(tmp_path: Path) -> None:
+    stray = Home(tmp_path).generation("gen-0")
+    stray.parent.mkdir()
+    stray.write_text("")
+    with pytest.raises(StoreError, match=f"^cannot write {stray}/manifest.json: Not a directory; .* correct that"):
+        collect_garbage(Home(tmp_path), keep(1), dry_run=False)
+
+
 @pytest.mark.long
 def test_garbage_is_what_nobody_needs(years: Years) -> None:
     settings, _ = years(3)
