@@ -42,7 +42,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     """
     if settings.rows:
         rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
-        of = table, rows, settings.access
+        of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
     if is_installed(scheme):
