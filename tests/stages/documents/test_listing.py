@@ -17,7 +17,7 @@ from lightrag_dagster.stages.documents import listing as module
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
-from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile, Origin
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -172,6 +172,18 @@ def test_a_time_that_no_calendar_has_is_the_nearest_one(tmp_path: Path) -> None:
     for seconds, year in ((253_402_300_800, 9999), (-62_135_600_000, 1)):
         os.utime(tmp_path / "a.md", (seconds, seconds))
         assert [one.modified_at.year for one in LocalFolder(tmp_path).files()] == [year]
+
+
+def test_a_time_outside_the_calendar_in_utc_is_that_of_none(tmp_path: Path) -> None:
+    times = [datetime.fromisoformat(one) for one in ("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00")]
+
+    class Dated(LocalFolder):
+        def files(self) -> Iterator[ListedFile]:
+            return (replace(one, modified_at=times.pop()) for one in super().files())
+
+    write(tmp_path / "s", "a.md", "b.md")
+    listed = module.Listing(Source("s", Dated(tmp_path / "s")), tmp_path / "listing")
+    assert [one.modified_at for one in module.files_of(pq.read_table(listed.path))] == [EPOCH, EPOCH]
 
 
 def test_links_stay_inside_the_source(tmp_path: Path) -> None:

@@ -147,7 +147,14 @@ def unusable(path: str) -> str | None:
 
 
 def placed(listed: ListedFile) -> ListedFile:
-    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place."""
+    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place.
+
+    A time outside the years 1 to 9999 in UTC, which no table gives back, is 1970.
+    """
+    try:
+        listed.modified_at.astimezone(UTC)
+    except (OverflowError, ValueError):
+        listed = replace(listed, modified_at=EPOCH)
     refused = listed.refused
     if not refused and not listed.place.isascii() and re.search(r"[\ud800-\udfff]", listed.place):
         refused = "its place, the target of a link or a folder above, is not UTF-8; rename that"
