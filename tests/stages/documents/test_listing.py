@@ -256,11 +256,29 @@ def test_a_folder_is_entered_only_if_a_file_in_it_may_count(tmp_path: Path, monk
         assert sorted(entered) == folders
 
 
-@pytest.mark.parametrize("named", ["hr", "hr/", "/hr/**", "./hr/**", "./hr", "hr/**", "**/hr"])
-def test_a_folder_that_exclude_names_is_left_out_with_all_in_it(tmp_path: Path, named: str) -> None:
-    write(tmp_path, "a.md", "hr/a.md", "hr/b/a.md", "hrx/a.md")
+@pytest.mark.parametrize(
+    ("named", "left"),
+    [
+        *((one, ["a.md", "hrx", "hry/a.md"]) for one in ("hr", "hr/", "/hr/**", "./hr/**", "./hr", "hr/**", "**/hr")),
+        *((one, ["a.md", "hrx", "hry/a.md"]) for one in ("[h]r", "[h]r/")),
+        *((one, ["a.md", "hrx"]) for one in ("h*/", "*/", "**/", "hr*/")),
+        *((one, ["a.md"]) for one in ("h*", "./h*", "**/h*")),
+        ("hr/**/", ["a.md", "hr/a.md", "hrx", "hry/a.md"]),
+        ("hrx/", ["a.md", "hr/a.md", "hr/b/a.md", "hrx", "hry/a.md"]),
+    ],
+)
+def test_a_folder_that_exclude_names_is_left_out_with_all_in_it(tmp_path: Path, named: str, left: list[str]) -> None:
+    write(tmp_path, "a.md", "hr/a.md", "hr/b/a.md", "hrx", "hry/a.md")
     origin = choose_origin("s", SourceSettings(uri=str(tmp_path), exclude=(named,)))
-    assert sorted(one.path for one in origin.files()) == ["a.md", "hrx/a.md"]
+    assert sorted(one.path for one in origin.files()) == left
+
+
+def test_a_folder_that_exclude_names_is_not_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "lost+found/a.md", "b/a.md")
+    monkeypatch.setattr(os, "scandir", lambda path, scan=os.scandir: scan(path) if "lost" not in path else 1 / 0)
+    for named in ("lost+found", "lost+found/", "lost*/", "lost*", "**/lost+found/"):
+        origin = choose_origin("s", SourceSettings(uri=str(tmp_path), exclude=(named,)))
+        assert [one.path for one in origin.files()] == ["b/a.md"]
 
 
 def test_a_linked_folder_that_is_hidden_is_entered_once_and_one_that_is_left_out_is_refused(tmp_path: Path) -> None:
