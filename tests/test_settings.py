@@ -316,6 +316,7 @@ chunking:
         ({"breakpoints": ["mean", 3]}, "breakpoints"),
         ({"breakpoints": ["percentile", 0]}, "greater than 0"),
         ({"method": "semantic", "breakpoints": ["percentile", 0.95]}, "has a percentile of 1 to 100; write 95, not 0"),
+        ({"method": "semantic", "breakpoints": ["percentile", True]}, "chunking.breakpoints.*valid number"),
         (
             {"breakpoints": ["gradient", 150], "rules": [{"path": "a", "method": "semantic"}]},
             r"has a percentile of 1 to 100; .* \(rule 'a'\)",

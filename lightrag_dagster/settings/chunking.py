@@ -1,8 +1,8 @@
 """The chunking of documents: a method with its settings, and exceptions for some paths."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveFloat, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, PositiveFloat, SerializerFunctionWrapHandler, Strict, model_serializer, model_validator
 
 from lightrag_dagster.core.globs import matches
 from lightrag_dagster.settings.sections import Section
@@ -36,7 +36,7 @@ class ChunkerSettings(Section):
         description="`recursive`: where the text is cut; each where pieces between those before it are too long. "
         "`character`: the first alone, at every place.",
     )
-    breakpoints: tuple[Breakpoint, PositiveFloat] = Field(
+    breakpoints: tuple[Breakpoint, Annotated[PositiveFloat, Strict()]] = Field(
         default=("percentile", 95.0),
         description="`semantic`: how far apart in meaning neighbouring sentences are where the text is cut: more than "
         "a `percentile`, one of the `gradient`, or a number of times the `standard_deviation` or the `interquartile` "

@@ -52,7 +52,7 @@ def header(message: Message, name: str) -> str:
         return decode_header(raw)
     try:
         found = str(email.policy.default.header_factory(name, _FOLDED.sub(" ", raw)))
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # on some broken headers
+    except (ValueError, AttributeError, TypeError, LookupError, OverflowError):  # on some broken headers
         found = ""
     return found if found and "=?" not in found and "\ufffd" not in found else decode_header(raw)
 

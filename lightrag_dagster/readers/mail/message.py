@@ -173,5 +173,5 @@ def _authors(message: EmailMessage) -> list[str]:
 def _day(message: EmailMessage) -> str | None:
     try:
         return parsedate_to_datetime(header(message, "Date")).date().isoformat()
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None

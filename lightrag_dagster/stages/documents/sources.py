@@ -170,9 +170,10 @@ def _is_folder(entry: Path) -> bool:
 
 
 def _named_files(settings: Settings) -> dict[str, LocalFolder]:
-    """Return the files of this machine that named sources read, those whose place can be told."""
+    """Return the files of this machine that named sources protect, those whose place can be told."""
     found = {}
-    for name, named in settings.named_sources.items():
+    protecting = {name: one for name, one in settings.named_sources.items() if one.mask or one.exclude or one.access}
+    for name, named in protecting.items():
         with suppress(SourceError, OSError, RuntimeError, ValueError):  # which listing it says
             if files := files_on_disk(name, named):
                 found[name] = replace(files, root=files.root.resolve())
@@ -182,7 +183,7 @@ def _named_files(settings: Settings) -> dict[str, LocalFolder]:
 def _inside(folder: Path, sources: Path, files: Mapping[str, LocalFolder]) -> Origin:
     """Return the connector of a folder, or one that raises for a link out, or if a named source has `files` in it.
 
-    These may be masked there, and would be read without that too.
+    These are masked there, say, and would be read without that too.
     """
     try:
         real = folder.resolve()

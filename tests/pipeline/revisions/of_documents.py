@@ -74,7 +74,7 @@ def raw_documents() -> dict[str, Any]:
         "03/13/2024",
         "20240313",
     )
-    table = RowDocuments(TableFiles(DOCUMENTS, EVERY_FILE), RowsSettings(date="day"), {})
+    table = RowDocuments("rows", TableFiles(DOCUMENTS, EVERY_FILE), RowsSettings(date="day"), {})
     for number, day in enumerate(days):
         found[f"row of {day}"] = table.document({"id": number, "text": "A row.", "day": day}).stamp
     with TemporaryDirectory() as folder:

@@ -355,3 +355,10 @@ def test_images_of_an_attachment_are_figures() -> None:
     found = extract_text(mail(("figures.docx", (SAMPLES / "figures.docx").read_bytes())).as_bytes(), "a.eml", FIGURES)
     assert len(found.figures) == 1
     assert next(find_marks(found.text))[3] == found.figures[0].name
+
+
+def test_a_date_that_no_calendar_has_is_left_out() -> None:
+    assert (
+        read(b"\nThe weir.", b"Subject: Gauge\nDate: Mon, " + b"9" * 20 + b" Jan 2024 10:00:00 GMT\n").properties.date
+        is None
+    )

@@ -17,7 +17,7 @@ from lightrag_dagster.stages.documents import listing as module
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
-from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ListedFile, Origin
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files, listing_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -174,6 +174,18 @@ def test_a_time_that_no_calendar_has_is_the_nearest_one(tmp_path: Path) -> None:
         assert [one.modified_at.year for one in LocalFolder(tmp_path).files()] == [year]
 
 
+def test_a_time_outside_the_calendar_in_utc_is_that_of_none(tmp_path: Path) -> None:
+    times = [datetime.fromisoformat(one) for one in ("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00")]
+
+    class Dated(LocalFolder):
+        def files(self) -> Iterator[ListedFile]:
+            return (replace(one, modified_at=times.pop()) for one in super().files())
+
+    write(tmp_path / "s", "a.md", "b.md")
+    listed = module.Listing(Source("s", Dated(tmp_path / "s")), tmp_path / "listing")
+    assert [one.modified_at for one in module.files_of(pq.read_table(listed.path))] == [EPOCH, EPOCH]
+
+
 def test_links_stay_inside_the_source(tmp_path: Path) -> None:
     source = tmp_path / "source"
     write(tmp_path, "secret.md", "private/secret.md", "source/real.md", "source/folder/x.md")
@@ -244,11 +256,29 @@ def test_a_folder_is_entered_only_if_a_file_in_it_may_count(tmp_path: Path, monk
         assert sorted(entered) == folders
 
 
-@pytest.mark.parametrize("named", ["hr", "hr/", "/hr/**", "./hr/**", "./hr", "hr/**", "**/hr"])
-def test_a_folder_that_exclude_names_is_left_out_with_all_in_it(tmp_path: Path, named: str) -> None:
-    write(tmp_path, "a.md", "hr/a.md", "hr/b/a.md", "hrx/a.md")
+@pytest.mark.parametrize(
+    ("named", "left"),
+    [
+        *((one, ["a.md", "hrx", "hry/a.md"]) for one in ("hr", "hr/", "/hr/**", "./hr/**", "./hr", "hr/**", "**/hr")),
+        *((one, ["a.md", "hrx", "hry/a.md"]) for one in ("[h]r", "[h]r/")),
+        *((one, ["a.md", "hrx"]) for one in ("h*/", "*/", "**/", "hr*/")),
+        *((one, ["a.md"]) for one in ("h*", "./h*", "**/h*")),
+        ("hr/**/", ["a.md", "hr/a.md", "hrx", "hry/a.md"]),
+        ("hrx/", ["a.md", "hr/a.md", "hr/b/a.md", "hrx", "hry/a.md"]),
+    ],
+)
+def test_a_folder_that_exclude_names_is_left_out_with_all_in_it(tmp_path: Path, named: str, left: list[str]) -> None:
+    write(tmp_path, "a.md", "hr/a.md", "hr/b/a.md", "hrx", "hry/a.md")
     origin = choose_origin("s", SourceSettings(uri=str(tmp_path), exclude=(named,)))
-    assert sorted(one.path for one in origin.files()) == ["a.md", "hrx/a.md"]
+    assert sorted(one.path for one in origin.files()) == left
+
+
+def test_a_folder_that_exclude_names_is_not_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "lost+found/a.md", "b/a.md")
+    monkeypatch.setattr(os, "scandir", lambda path, scan=os.scandir: scan(path) if "lost" not in path else 1 / 0)
+    for named in ("lost+found", "lost+found/", "lost*/", "lost*", "**/lost+found/"):
+        origin = choose_origin("s", SourceSettings(uri=str(tmp_path), exclude=(named,)))
+        assert [one.path for one in origin.files()] == ["b/a.md"]
 
 
 def test_a_linked_folder_that_is_hidden_is_entered_once_and_one_that_is_left_out_is_refused(tmp_path: Path) -> None:

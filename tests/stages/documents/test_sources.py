@@ -139,6 +139,10 @@ def test_a_name_used_twice_costs_that_source_alone(tmp_path: Path) -> None:
         ({"uri": "sources2"}, set()),
         ({"uri": "s3://bucket/sources/letters"}, set()),
         ({"uri": "sources/letters/*", "include": ["*.md"]}, set()),  # which is an error of its own
+        ({"uri": "sources/letters", "access": {"**": "hr"}, "mask": None}, {"letters"}),
+        ({"uri": "sources/letters", "exclude": ["a.md"], "mask": None}, {"letters"}),
+        ({"uri": "sources/letters/a.csv", "rows": {}, "mask": None}, set()),  # which has nothing to protect
+        ({"uri": "sources/*/*.pdf", "mask": None}, set()),
     ],
 )
 def test_a_folder_that_a_named_source_reads_too_is_refused(
@@ -148,7 +152,7 @@ def test_a_folder_that_a_named_source_reads_too_is_refused(
         (tmp_path / "sources" / name).mkdir(parents=True)
     (tmp_path / "link").symlink_to("sources/letters/2024")
     monkeypatch.chdir(tmp_path)
-    given = settings(tmp_path / "sources", masked=SourceSettings(**named))
+    given = settings(tmp_path / "sources", masked=SourceSettings(**{"mask": "package.mask"} | named))
     found = find_sources(given)
     assert {name for name in ("letters", "wiki") if isinstance(found[name].origin, Unusable)} == shared
     assert found == {name: find_source(given, name) for name in found}

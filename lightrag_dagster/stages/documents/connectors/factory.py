@@ -42,7 +42,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     """
     if settings.rows:
         rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
-        of = table, rows, settings.access
+        of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
     if is_installed(scheme):
@@ -83,9 +83,11 @@ def _patterns(settings: SourceSettings, include: tuple[str, ...]) -> Patterns:
 
 
 def _left_out(glob: str) -> list[str]:
-    """Return what a glob of `exclude` leaves out, with all that is in a folder which it names: `hr`, `./hr/`."""
+    """Return what a glob of `exclude` leaves out: files and folders of that name, `hr`, or folders alone, `hr/`."""
     name = glob.removeprefix("./").strip("/")
-    return [*dict.fromkeys([glob, name] if has_wildcard(name.rpartition("/")[2]) else [glob, name, f"{name}/**"])]
+    if glob.endswith("/"):
+        return [f"{name[:-1] if name.endswith('**') else name}/**/*"]  # the last ** may be no folder at all
+    return [name, f"{name}/**/*"]
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:

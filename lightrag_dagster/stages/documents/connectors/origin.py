@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_WARNED = set[str]()
 _IN_MEMORY = 16 << 20  # of a listing, in bytes
 
 STABLE_AFTER = 5.0
@@ -124,10 +124,11 @@ def at_last(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
             yield pickle.load(listed)
 
 
-@cache
-def warn_once(said: str) -> None:
+def warn_once(said: str, example: str = "") -> None:
     """Log a warning about a place, the first time in a process: a command lists a source several times."""
-    _log.warning(said)
+    if said not in _WARNED:
+        _WARNED.add(said)
+        _log.warning(said + example)
 
 
 def shown(path: str) -> str:
@@ -146,7 +147,14 @@ def unusable(path: str) -> str | None:
 
 
 def placed(listed: ListedFile) -> ListedFile:
-    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place."""
+    """Return a file with its place, which is UTF-8, or with the reason not to read it and without a place.
+
+    A time outside the years 1 to 9999 in UTC, which no table gives back, is 1970.
+    """
+    try:
+        listed.modified_at.astimezone(UTC)
+    except (OverflowError, ValueError):
+        listed = replace(listed, modified_at=EPOCH)
     refused = listed.refused
     if not refused and not listed.place.isascii() and re.search(r"[\ud800-\udfff]", listed.place):
         refused = "its place, the target of a link or a folder above, is not UTF-8; rename that"

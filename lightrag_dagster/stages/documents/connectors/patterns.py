@@ -23,7 +23,8 @@ class Patterns:
 
     def enters(self, folder: str) -> bool:
         """Return True if a file in a folder may count, or in one below it."""
-        left_out = any(glob.endswith("/**") and matches(folder, glob.removesuffix("/**")) for glob in self.exclude)
+        inside = [glob.removesuffix("/*") for glob in self.exclude]  # hr/**/* as hr/**
+        left_out = any(glob.endswith("/**") and matches(folder, glob.removesuffix("/**")) for glob in inside)
         return not left_out and any(may_hold(folder, glob) for glob in self.include)
 
     def reach(self, folder: str) -> bool:

@@ -8,6 +8,7 @@ import re
 import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 
 import yaml
@@ -15,7 +16,7 @@ import yaml
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.connectors.access import Cell, access_of
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable, warn_once
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 from lightrag_dagster.stages.facts.columns import FACTS_FOLLOW, fact_lines
 from lightrag_dagster.stages.facts.dates import read_date
@@ -24,7 +25,10 @@ SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
 _MOST_DIGITS = 100  # before or after the point of an exact number that is written without a power of ten
-_SINCE_1970 = re.compile(r"(\d{9,13})(\.\d+)?")  # seconds; of over ten digits, milliseconds
+_NONE = re.compile(r"(?i:null|none|na[nt]|n/?a|[-0:. t]*)")
+_IN_DIGITS = re.compile(r"^((?:19|20)\d{6})(\d{4}|\d{6})$")  # 202403041030
+_OF_MAIL = re.compile(r".*[A-Za-z]{3} .* (GMT|[-+]\d{4})")  # Python passes over other zones, as CET or PM
+_SINCE_1970 = re.compile(r"(\d{9,13}|\d{16})(\.\d+)?")  # seconds; of over ten digits, milli- or microseconds
 _BREAKS = re.compile(r"[\b\f\n\r\t]+")
 _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _BEGINS = re.compile(r"[\ufeff \t\r\n]*(---|\+\+\+)")
@@ -37,6 +41,7 @@ _PROPERTIES = ("title", "author", "date", "tags", "language")
 class RowDocuments:
     """The rows of a table as documents. Their properties, such as a title, become the front matter of their text."""
 
+    source: str
     table: RowSource
     columns: RowsSettings
     access: Mapping[str, str]
@@ -71,19 +76,28 @@ class RowDocuments:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
         kind, data = SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
         access = access_of(self.access, shown(path), lambda column: _cell(row[column]))
-        modified_at, untold = _time(row[columns.modified], columns.modified) if columns.modified else (EPOCH, None)
         return ListedFile(
             path=shown(path),
             place="",
             size=len(data),
-            modified_at=modified_at,
+            modified_at=self._modified(row, columns.modified) if columns.modified else EPOCH,
             stamp=digest(" ".join(filter(None, (kind, columns.modified))), data.decode(), *access),
             stamp_is_stable=True,
-            refused=unusable(path) or untold,
+            refused=unusable(path),
             kind=kind,
             content=data,
             access=access,
         )
+
+    def _modified(self, row: Row, column: str) -> datetime.datetime:
+        """Return the time of a row; 1970, with a warning, if it cannot be read: that costs no document."""
+        said = as_text(row[column]).strip()
+        try:
+            return _time(said)
+        except (ValueError, OverflowError):
+            why = f"its column {column} has values that cannot be read as times, and are left out"
+            warn_once(f"source {self.source!r}: {why}; write 2024-03-04T10:00, not ", repr(said[:40]))
+            return EPOCH
 
     def _document(self, row: Row) -> str:
         templates = {name: template for name in _PROPERTIES if (template := getattr(self.columns, name)) is not None}
@@ -160,19 +174,17 @@ def _as_json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else as_text(value)
 
 
-def _time(value: object, column: str) -> tuple[datetime.datetime, str | None]:
-    """Return the time of a value, UTC if it has no time zone, 1970 of an empty one; and why any other has none."""
-    text = as_text(value).strip().removesuffix(" UTC")
-    if not text:
-        return EPOCH, None
-    try:
-        if since_1970 := _SINCE_1970.fullmatch(text):
-            since = float(text) / (1000 if len(since_1970[1]) > 10 else 1)
-            return EPOCH + datetime.timedelta(seconds=since), None
-        found = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        day = read_date(text)
-        if day is None or day[1] != "day":
-            return EPOCH, f"its {column} is {text[:40]!r}, which cannot be read as a time; write 2024-03-04T10:00"
+def _time(text: str) -> datetime.datetime:
+    """Return the time that a text is, UTC if it has no time zone, 1970 of none; raises ValueError or OverflowError."""
+    if _NONE.fullmatch(text):
+        return EPOCH
+    text = _IN_DIGITS.sub(r"\1T\2", text.removesuffix(" UTC"))
+    if since_1970 := _SINCE_1970.fullmatch(text):
+        return EPOCH + datetime.timedelta(seconds=float(text) / 1000 ** ((len(since_1970[1]) - 8) // 3))
+    if _OF_MAIL.fullmatch(text):
+        found = parsedate_to_datetime(text)
+    elif ":" not in text and (day := read_date(text)) and day[1] == "day":  # which knows no hours
         found = datetime.datetime.combine(day[0], datetime.time())
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC), None
+    else:
+        found = datetime.datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
+    return found.astimezone(datetime.UTC) if found.tzinfo else found.replace(tzinfo=datetime.UTC)

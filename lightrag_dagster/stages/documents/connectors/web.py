@@ -174,6 +174,6 @@ def _time(value: str | None) -> datetime:
     """Return the time of a header, 1970 without one."""
     try:
         found = parsedate_to_datetime(value or "")
-    except ValueError:
+    except (ValueError, OverflowError):
         return EPOCH
     return found if found.tzinfo else found.replace(tzinfo=UTC)

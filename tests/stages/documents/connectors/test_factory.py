@@ -42,7 +42,7 @@ def test_the_uri_says_where_documents_are(uri: str, expected: Origin) -> None:
 
 def test_patterns_go_with_the_uri() -> None:
     given = SourceSettings(uri="s3://bucket/docs", include=("*.md",), exclude=("a*",))
-    assert choose_origin("s", given) == Bucket("s3://bucket/docs", Patterns(("*.md",), ("a*",)))
+    assert choose_origin("s", given) == Bucket("s3://bucket/docs", Patterns(("*.md",), ("a*", "a*/**/*")))
     named = SourceSettings(uri="https://host/docs/", include=("a.md", "b/c.html"))
     assert choose_origin("s", named) == Web("https://host/docs", named.include, Patterns(named.include))
 

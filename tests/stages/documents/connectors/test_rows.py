@@ -106,24 +106,56 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04 10:30:00 UTC", "20240304T103000Z")),
         *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in (1709548200, "1709548200000", 1709548200.0)),
-        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04T12:30+02:00",)),
-        *((said, datetime(2024, 3, 4, tzinfo=UTC)) for said in (20240304, "04.03.2024 10:30", date(2024, 3, 4))),
-        *((said, EPOCH) for said in (None, "", " ", math.nan)),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("2024-03-04T12:30+02:00", "1709548200000000")),
+        *(
+            (said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC))
+            for said in ("202403041030", 20240304103000, "2024-03-04 12:30:00 +0200")
+        ),
+        *((said, datetime(2024, 3, 4, 10, 30, tzinfo=UTC)) for said in ("Mon, 04 Mar 2024 11:30:00 +0100",)),
+        *((said, datetime(2024, 3, 4, tzinfo=UTC)) for said in (20240304, "04.03.2024", date(2024, 3, 4))),
+        *((said, EPOCH) for said in (None, "", " ", math.nan, 0, "NULL", "NaN", "n/a", "-", "0000-00-00 00:00:00")),
     ],
 )
-def test_times_of_many_forms_are_read(folder: Path, tmp_path: Path, said: Any, expected: datetime) -> None:
+def test_times_of_many_forms_are_read(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, said: Any, expected: datetime
+) -> None:
     source = source_of(tmp_path, write_csv(folder), modified="at").origin
     assert isinstance(source, RowDocuments)
     assert source.document({"id": "1", "text": RIVER, "at": said}).modified_at == expected
+    assert caplog.messages == []
 
 
-@pytest.mark.parametrize("said", ["04/Mar/24 10:00 AM", "04/03/2024", "12", "yes", "9" * 14, True])
-def test_a_row_with_a_value_that_is_no_time_is_refused_alone(folder: Path, tmp_path: Path, said: Any) -> None:
-    source = source_of(tmp_path, write_csv(folder), modified="at").origin
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "04/Mar/24 10:00 AM",
+            "04/03/2024",
+            "12",
+            "yes",
+            "9" * 14,
+            True,
+            "2024",
+            "2024-01",
+            "2024-01-05 10:00:00 CET",
+        ),
+        *("2024-01-05T24:00:00", "2024/01/05 10:00", "2024-01-05 10:00 AM", "Fri, 05 Jan 2024 10:00:00 PM"),
+        *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", f"Fri, {'9' * 20} Jan 2024 10:00:00 GMT"),
+    ],
+)
+def test_a_value_that_is_no_time_costs_no_row_and_is_said_once(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, said: Any
+) -> None:
+    column = f"at {said}"  # a process says it once
+    source = source_of(tmp_path, write_csv(folder), modified=column).origin
     assert isinstance(source, RowDocuments)
-    listed = source.document({"id": "1", "text": RIVER, "at": said})
-    assert re.fullmatch("its at is '.+', which cannot be read as a time; write 2024-03-04T10:00", str(listed.refused))
-    assert listed.modified_at == EPOCH
+    (folder / "rows.csv").write_text(f'id,text,"{column}"\n1,{RIVER},"{said}"\n2,{FLOOD},open\n')
+    for one in [*source.files(), *source.files()]:
+        assert (one.refused, one.modified_at) == (None, EPOCH)
+    assert caplog.messages == [
+        f"source 'pages': its column {column} has values that cannot be read as times, and are left out; write "
+        f"2024-03-04T10:00, not {str(said)[:40]!r}"
+    ]
 
 
 def test_a_column_of_times_that_is_named_later_arrives(folder: Path, tmp_path: Path) -> None:
@@ -187,7 +219,9 @@ def test_a_cell_is_text_also_where_it_begins_as_front_matter_does(tmp_path: Path
 
 def test_a_template_may_have_front_matter(tmp_path: Path) -> None:
     rows = RowsSettings(text="---\ntags: [{id}]\n---\n{text}")
-    document = RowDocuments(TableFiles(tmp_path, Patterns(())), rows, {}).document({"id": "a", "text": "The weir."})
+    document = RowDocuments("s", TableFiles(tmp_path, Patterns(())), rows, {}).document(
+        {"id": "a", "text": "The weir."}
+    )
     assert document.content == b"---\ntags: [a]\n---\nThe weir."
 
 
@@ -215,7 +249,7 @@ def test_a_tag_of_a_list_stays_one_with_its_comma(folder: Path, tmp_path: Path, 
 @pytest.mark.parametrize("value", [math.nan, memoryview(b""), b"", None], ids=["nan", "memoryview", "bytes", "none"])
 def test_a_missing_value_is_empty_text(value: Any) -> None:
     row = {"id": "1", "text": "a gauge", "level": value, "seen": memoryview(b"by Ida")}
-    table = RowDocuments(TableFiles(Path(), Patterns(())), RowsSettings(text="{text}: {level} {seen}"), {})
+    table = RowDocuments("s", TableFiles(Path(), Patterns(())), RowsSettings(text="{text}: {level} {seen}"), {})
     assert table.document(row).content == b"a gauge:  by Ida"
 
 
