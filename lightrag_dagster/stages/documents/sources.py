@@ -172,10 +172,9 @@ def _is_folder(entry: Path) -> bool:
 def _named_files(settings: Settings) -> dict[str, LocalFolder]:
     """Return the files of this machine that named sources protect, those whose place can be told."""
     found = {}
-    protecting = {name: one for name, one in settings.named_sources.items() if one.mask or one.exclude or one.access}
-    for name, named in protecting.items():
+    for name, named in settings.named_sources.items():
         with suppress(SourceError, OSError, RuntimeError, ValueError):  # which listing it says
-            if files := files_on_disk(name, named):
+            if (named.mask or named.exclude or named.access) and (files := files_on_disk(name, named)):
                 found[name] = replace(files, root=files.root.resolve())
     return found
 
