@@ -75,22 +75,22 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                path, place = prefix + entry.name, entry.path
-                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, root):
-                    place = os.path.realpath(entry.path)
-                if is_linked or entry.is_dir(follow_symlinks=False):
+                path = prefix + entry.name
+                hidden = _hidden_folder(entry, root) if entry.is_symlink() and not linked else None
+                if hidden or entry.is_dir(follow_symlinks=False):
                     if patterns.enters(path):
-                        folders.append((place, f"{path}/", linked or is_linked))
+                        folders.append((hidden or entry.path, f"{path}/", linked or hidden is not None))
                 elif patterns.match(path):
                     yield entry, path
 
 
-def _leads_to_hidden(entry: os.DirEntry[str], root: Path) -> bool:
-    """Say whether a link leads to a folder below `root` that is hidden, as where Kubernetes mounts a ConfigMap."""
-    target = os.path.realpath(entry.path)
-    with suppress(OSError):  # of a folder that is closed
-        return target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir()
-    return False
+def _hidden_folder(entry: os.DirEntry[str], root: Path) -> str | None:
+    """Return the hidden folder below `root` that a link leads to, as where Kubernetes mounts a ConfigMap, if it does."""
+    with suppress(OSError):  # of a folder that is closed, or a link that is replaced meanwhile
+        target = os.path.realpath(entry.path)
+        if target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir():
+            return target
+    return None
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) -> ListedFile | None:
