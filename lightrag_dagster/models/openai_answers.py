@@ -139,7 +139,9 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
             raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
         if not calls:
-            raise unusable(target, "it is empty", said)
+            # One that tells its end is of a model: the address is right.
+            remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
+            raise unusable(target, "it is empty", said, remedy)
     if calls:
         raise _with_output(unusable(target, "it calls a tool, and none was offered", said))
     if reason == "error":

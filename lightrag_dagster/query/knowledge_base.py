@@ -24,7 +24,7 @@ from lightrag_dagster.query.question import QueryOptions, Question, question_of
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
-from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
+from lightrag_dagster.query.types import Answer, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
@@ -257,6 +257,9 @@ class KnowledgeBase(Lookups):
         return self.pieces(self.prepare(query, **options))
 
     aretrieve = awaited(retrieve)
+    akeywords = awaited(keywords)
+    acontext = awaited(context)
+    aprompt = awaited(prompt)
     aquery = awaited(query)
 
     async def astream(self, query: "str | Prepared", **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
@@ -311,21 +314,6 @@ class KnowledgeBase(Lookups):
             for piece in self._opened.models.stream(request, prepared.asked) if request else [NO_CONTEXT]:
                 yield piece
                 self._opened.require_open()
-
-    def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
-        """Return the tables and figures that overlap `chunks`, such as those of a retrieval or an answer.
-
-        Raises:
-            QueryError: the argument is not a list of chunks.
-            ClosedError: the knowledge base is closed, or was opened in another process.
-            StoreError: a table of the snapshot is missing or damaged.
-        """
-        from lightrag_dagster.query.explain.elements import elements_of
-
-        takes = "the chunks of a retrieval"
-        found = [instance(one, Chunk, "each of elements", takes) for one in several(chunks, "elements", takes)]
-        with self._opened.in_use(), self.snapshot.reading():
-            return elements_of(self.snapshot.generation, found)
 
     def complete(self, request: ChatRequest) -> str:
         """Answer a `request` of the caller, such as a judge's, by the model of its role; raises as `answer`."""

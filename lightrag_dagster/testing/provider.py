@@ -33,7 +33,7 @@ def offline_provider() -> Iterator[str]:
 
     Settings with a `base_url` need it there instead: `LIGHTRAG_LLM__BASE_URL`, `LIGHTRAG_EMBEDDING__BASE_URL`. It
     answers requests for extraction, summaries, keywords and answers, with the prompts of this package, always in the
-    same way. The bound is what the rules of the provider `offline` can do.
+    same way, and leaves the order of a reranker. Others, such as those to judge or to draft, get an error, `no_rule`.
     """
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         serving = threading.Thread(target=server.serve_forever, name="lightrag-offline-provider", daemon=True)
@@ -50,9 +50,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         status, made = _reply(self.path, self.rfile.read(int(self.headers.get("content-length") or 0)))
-        reply = json.dumps(made).encode()
+        kind, text = "application/json", json.dumps(made)
+        if isinstance(made, list):
+            events = [*map(json.dumps, made), "[DONE]"]
+            kind, text = "text/event-stream", "".join(f"data: {event}\n\n" for event in events)
+        reply = text.encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)
@@ -61,33 +65,39 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def _reply(path: str, sent: bytes) -> tuple[int, dict[str, Any]]:
-    """Return status and body of the reply to a request."""
+def _reply(path: str, sent: bytes) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
+    """Return status and body of the reply to a request; of one for a stream, its pieces."""
     answers = {"/v1/chat/completions": _completion, "/v1/embeddings": _embeddings}
     if path not in answers:
         return 404, {"error": {"message": f"{path} is not served here"}}
     try:
-        return 200, answers[path](json.loads(sent))
+        made = answers[path](json.loads(sent))
+        return 400 if "error" in made else 200, made
     except (AttributeError, IndexError, KeyError, LightRAGError, TypeError, ValueError) as error:
         return 400, {"error": {"message": f"the request cannot be used: {one_line(error)}"}}
 
 
-def _completion(body: dict[str, Any]) -> dict[str, Any]:
+def _completion(body: dict[str, Any]) -> dict[str, Any] | list[dict[str, Any]]:
     messages = tuple(Message(message["role"], _text(message["content"])) for message in body["messages"])
     asked = messages[-1].content
     if asked.startswith("Question:\n\n") and "\n\nPassages:\n\n" in asked:
         answer = _FIRST_STAYS
     else:
         answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
+    if not answer:  # such a request was taken for one to summarise
+        return {"error": {"message": "the rules have none for this request", "code": "no_rule"}}
     sent, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
-    return {
-        "id": "offline",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
-        "usage": {"prompt_tokens": sent, "completion_tokens": answered, "total_tokens": sent + answered},
-    }
+    usage = {"prompt_tokens": sent, "completion_tokens": answered, "total_tokens": sent + answered}
+    made = {"id": "offline", "object": "chat.completion", "created": 0, "model": body["model"]}
+    if not body.get("stream"):
+        said = {"role": "assistant", "content": answer}
+        return made | {"choices": [{"index": 0, "finish_reason": "stop", "message": said}], "usage": usage}
+    made["object"] = "chat.completion.chunk"
+    deltas = [*({"content": line} for line in answer.splitlines(keepends=True)), {}]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"} for delta in deltas]
+    pieces = [made | {"choices": [choice]} for choice in choices]
+    counts = (body.get("stream_options") or {}).get("include_usage")
+    return [*pieces, made | {"choices": [], "usage": usage}] if counts else pieces
 
 
 def _text(content: str | list[dict[str, str]]) -> str:

@@ -195,7 +195,7 @@ def test_an_error_is_explained_without_the_servers_words(
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
-        (Answer(None), TransientProviderError, "it is empty"),
+        (Answer(None), TransientProviderError, "it is empty; if others are too, set LIGHTRAG_LLM__MODEL"),
         (Answer(" \n"), TransientProviderError, "it is empty"),
         (Answer("", "length"), PermanentProviderError, "LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"),
         (Answer(None, refusal="I must not"), PermanentProviderError, "refused to answer"),

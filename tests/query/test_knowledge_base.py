@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import inspect
 import json
 import logging
 import shutil
@@ -332,6 +333,18 @@ def test_closing_frees_the_vectors_in_memory(published_home: Path) -> None:
         assert vectors() is not None
     gc.collect()
     assert vectors() is None
+
+
+def test_every_method_that_asks_has_a_time_and_a_form_for_event_loops() -> None:
+    """Those of `no_question` open, close or load; those of `of_others` ask what others began, or several at once."""
+    no_question = {"open", "follow", "warm", "refresh", "close", "close_unused"}
+    of_others = {"answer", "pieces", "complete", "map", "query_batch"}
+    public = {name: one for name, one in inspect.getmembers(KnowledgeBase, inspect.isroutine) if name[0] != "_"}
+    awaited = {f"a{name}" for name in public} & public.keys()
+    asking = public.keys() - awaited - no_question - of_others
+    assert {name for name in asking if f"a{name}" not in awaited} == set()
+    taken = {name: inspect.signature(public[name]).parameters.keys() for name in asking}
+    assert {name for name, takes in taken.items() if not takes & {"timeout", "options"}} == set()
 
 
 def test_after_closing_every_method_says_so(published_home: Path) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import dagster as dg
 import httpx2
+import openai
 import pytest
 
 from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.errors import QueryError, SettingsError, SourceError
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.stages.prompts.requests import rerank_request
+from lightrag_dagster.stages.prompts.requests import draft_request, judge_request, rerank_request
 from lightrag_dagster.testing import CannedKnowledgeBase, build_knowledge_base, offline_provider
 from tests.support import FLOOD, OFFICE, RIVER
 
@@ -130,6 +131,38 @@ def test_the_provider_leaves_an_order_as_it_is(system: str | None, asked: str, r
     with offline_provider() as address:
         made = httpx2.post(f"{address}/chat/completions", json={"model": "any", "messages": messages}).json()
     assert (made["choices"][0]["message"]["content"] == '{"order": [1]}') == ranks
+
+
+def test_the_provider_streams_an_answer_in_pieces() -> None:
+    asked: list[Any] = [
+        {
+            "role": "system",
+            "content": '{"reference_id": "1", "content": "Jonas Feld closed Station 14."}\n[1] a.md',
+        },
+        {"role": "user", "content": "Who closed Station 14?"},
+    ]
+    with offline_provider() as address, openai.OpenAI(base_url=address, api_key="none") as client:
+        whole = client.chat.completions.create(model="any", messages=asked)
+        plain = list(client.chat.completions.create(model="any", messages=asked, stream=True))
+        counted = list(
+            client.chat.completions.create(
+                model="any", messages=asked, stream=True, stream_options={"include_usage": True}
+            )
+        )
+    texts = [choice.delta.content or "" for piece in plain for choice in piece.choices]
+    assert "".join(texts) == whole.choices[0].message.content
+    assert len(texts) > 2
+    assert [piece.choices[0].finish_reason for piece in plain[-2:]] == [None, "stop"]
+    assert [piece.usage for piece in counted] == [None] * len(plain) + [whole.usage]
+
+
+def test_the_provider_says_that_it_has_no_rule() -> None:
+    prompts = load_prompts(None, "English")
+    with offline_provider() as address:
+        for request in (draft_request(prompts, RIVER, None), judge_request(prompts, "Who?", RIVER, "Jonas Feld.")):
+            messages = [{"role": message.role, "content": message.content} for message in request.messages]
+            reply = httpx2.post(f"{address}/chat/completions", json={"model": "any", "messages": messages})
+            assert (reply.status_code, reply.json()["error"]["code"]) == (400, "no_rule")
 
 
 @pytest.mark.long

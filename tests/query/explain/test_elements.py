@@ -1,10 +1,12 @@
 """The tables and figures behind an answer."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import QueryTimeoutError
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
 
@@ -20,7 +22,10 @@ def test_an_answer_gives_back_the_tables_and_figures_of_its_chunks(tmp_path: Pat
     with KnowledgeBase.open(settings.home) as knowledge:
         found = knowledge.retrieve("Who read the levels in March?", mode="naive", chunk_top_k=1, cosine_threshold=-1)
         elements = knowledge.elements(found.chunks)
+        assert asyncio.run(knowledge.aelements(found.chunks, timeout=60)) == elements
         assert knowledge.elements([]) == []
+        with pytest.raises(QueryTimeoutError):
+            knowledge.elements(found.chunks, timeout=1e-6)
     (chunk,) = found.chunks
     assert [(one.path, one.kind, one.caption, one.content) for one in elements] == [
         ("copy/levels.md", "table", "Levels in March:", TABLE),
