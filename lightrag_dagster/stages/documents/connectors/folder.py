@@ -85,7 +85,7 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
 
 
 def _hidden_folder(entry: os.DirEntry[str], root: Path) -> str | None:
-    """Return the hidden folder below `root` that a link leads to, as where Kubernetes mounts a ConfigMap, if it does."""
+    """Return the hidden folder below `root` that a link leads to, as where Kubernetes mounts a ConfigMap, or None."""
     with suppress(OSError):  # of a folder that is closed, or a link that is replaced meanwhile
         target = os.path.realpath(entry.path)
         if target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir():
