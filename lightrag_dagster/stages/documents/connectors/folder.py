@@ -25,8 +25,9 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 class LocalFolder:
     """The files below a folder, or one file.
 
-    Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
-    entered: the files of one inside the folder are listed there, and one outside is refused; a hidden one is entered.
+    Hidden files are left out. Symbolic links count when they lead to a file inside the folder, if the patterns do not
+    exclude it. Linked folders are not entered: the files of one inside the folder are listed there, and one outside is
+    refused; a hidden one is entered.
     """
 
     root: Path
@@ -76,7 +77,7 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
                 if entry.name.startswith("."):
                     continue
                 path, place = prefix + entry.name, entry.path
-                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, root):
+                if is_linked := not linked and entry.is_symlink() and _leads_to_hidden(entry, root, patterns):
                     place = os.path.realpath(entry.path)
                 if is_linked or entry.is_dir(follow_symlinks=False):
                     if patterns.enters(path):
@@ -85,11 +86,12 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
                     yield entry, path
 
 
-def _leads_to_hidden(entry: os.DirEntry[str], root: Path) -> bool:
+def _leads_to_hidden(entry: os.DirEntry[str], root: Path, patterns: Patterns) -> bool:
     """Say whether a link leads to a folder below `root` that is hidden, as where Kubernetes mounts a ConfigMap."""
     target = os.path.realpath(entry.path)
+    below = target.removeprefix(f"{root}/")
     with suppress(OSError):  # of a folder that is closed
-        return target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir()
+        return below != target and "/." in f"/{below}" and entry.is_dir() and not patterns.excludes_folder(below)
     return False
 
 
@@ -107,10 +109,16 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) 
             refused = f"symbolic link that leads nowhere: {error.strerror}"
         if refused is None and not Path(file).is_relative_to(root):
             refused = "symbolic link that leads out of the source"
-        elif stat.S_ISDIR(status.st_mode):
-            if Path(file) == root or patterns.reach(Path(file).relative_to(root).as_posix()):
-                return None
-            refused = "symbolic link to a folder that is hidden or left out; link its files"
+    if refused is None and file != f"{root}/{path}":  # a link, or below a linked folder
+        target = Path(file).relative_to(root).as_posix()
+        if not stat.S_ISDIR(status.st_mode):
+            refused = "symbolic link to a file that `exclude` leaves out" if patterns.excludes(target) else None
+        elif target == "." or patterns.reach(target):
+            return None
+        elif patterns.excludes_folder(target):
+            refused = "symbolic link to a folder that `exclude` leaves out"
+        else:
+            refused = "symbolic link to a folder that is hidden or that `include` does not reach; link its files"
     return _found(path, file, status, refused)
 
 
