@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_WARNED = set[str]()
 _IN_MEMORY = 16 << 20  # of a listing, in bytes
 
 STABLE_AFTER = 5.0
@@ -124,10 +124,11 @@ def at_last(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
             yield pickle.load(listed)
 
 
-@cache
-def warn_once(said: str) -> None:
+def warn_once(said: str, example: str = "") -> None:
     """Log a warning about a place, the first time in a process: a command lists a source several times."""
-    _log.warning(said)
+    if said not in _WARNED:
+        _WARNED.add(said)
+        _log.warning(said + example)
 
 
 def shown(path: str) -> str:

@@ -247,8 +247,10 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
             if suffix in _CSV:
                 if repeated := _repeated(_names_of_csv(path)[2]):
                     warn_once(
-                        f"a file in {Path(name).parent} has several columns {', '.join(map(repr, repeated))}: a "
-                        f"template finds the first of each under that name, and the others as {repeated[0]}_1 and so on"
+                        f"files of rows in {Path(name).parent} have several columns {', '.join(map(repr, repeated))}: "
+                        "a template finds the first of each under that name, and the others as "
+                        f"{', '.join(f'{one}_1' for one in repeated)} and so on, as in ",
+                        name,
                     )
                 yield from _rows_of_csv(connection, path, part)
             elif suffix in _JSON:
