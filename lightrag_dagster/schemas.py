@@ -60,7 +60,7 @@ RAW_DOCUMENTS = table(
     column("lost_words", pa.int64(), "Words of the file that `content` lacks; null as `file_words`.", nullable=True),
     column("lost_example", pa.string(), "The first words that `content` lacks.", nullable=True),
     column("recipe", pa.string(), "Model and prompt that its images were described by; a hash.", nullable=True),
-    column("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
+    column("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified; 1970 if that is not known."),
 )
 
 CHUNKS = table(

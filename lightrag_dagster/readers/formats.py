@@ -277,6 +277,8 @@ def why_skipped(path: str, *, images: bool) -> str | None:
         return "a mail that is marked as deleted (flag T)"
     if _LOCK.fullmatch(path):
         return "a lock file of Office, beside a document that is open"
+    if path.rpartition("/")[2].lower() == "desktop.ini":
+        return "a file of Windows that says how a folder is shown"
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

@@ -166,6 +166,16 @@ def test_what_office_keeps_beside_an_open_document_is_skipped(tmp_path: Path) ->
     )
 
 
+def test_what_windows_keeps_in_a_folder_is_skipped_unless_types_name_it(tmp_path: Path) -> None:
+    kept = ["a/desktop.ini", "Desktop.INI"]
+    write(tmp_path / "files", dict.fromkeys([*kept, "a/my desktop.ini"], "[.ShellClassInfo]\nIconIndex=0"))
+    rows = read(settings_of(tmp_path))
+    skipped = {path: row["error"] for path, row in rows.items() if row["status"] == "skipped"}
+    assert skipped == dict.fromkeys(kept, "a file of Windows that says how a folder is shown")
+    named = read(settings_of(tmp_path, "other", types={"a/desktop.ini": "text"}))
+    assert [path for path, row in named.items() if row["status"] == "skipped"] == ["Desktop.INI"]
+
+
 def test_a_mail_of_a_maildir_that_is_marked_as_deleted_is_skipped(tmp_path: Path) -> None:
     names = ["1.M1P7.host:2,ST", "2.M1P7.host,S=9:2,FRTa", "3.M1P7.host!2,T", "4.M1P7.host:2,S", "5.M1T7.host:2,"]
     paths = [f"cur/170000000{name}" for name in names]

@@ -25,8 +25,9 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 class LocalFolder:
     """The files below a folder, or one file.
 
-    Hidden files are left out. Symbolic links count when they lead to a file inside the folder. Linked folders are not
-    entered: the files of one inside the folder are listed there, and one outside is refused; a hidden one is entered.
+    Hidden files are left out. Symbolic links count when they lead to a file inside the folder, if the patterns do not
+    exclude it. Linked folders are not entered: the files of one inside the folder are listed there, and one outside is
+    refused; a hidden one is entered.
     """
 
     root: Path
@@ -76,7 +77,7 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
                 if entry.name.startswith("."):
                     continue
                 path = prefix + entry.name
-                hidden = _hidden_folder(entry, root) if entry.is_symlink() and not linked else None
+                hidden = _hidden_folder(entry, root, patterns) if entry.is_symlink() and not linked else None
                 if hidden or entry.is_dir(follow_symlinks=False):
                     if patterns.enters(path):
                         folders.append((hidden or entry.path, f"{path}/", linked or hidden is not None))
@@ -84,11 +85,12 @@ def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], st
                     yield entry, path
 
 
-def _hidden_folder(entry: os.DirEntry[str], root: Path) -> str | None:
+def _hidden_folder(entry: os.DirEntry[str], root: Path, patterns: Patterns) -> str | None:
     """Return the hidden folder below `root` that a link leads to, as where Kubernetes mounts a ConfigMap, or None."""
     with suppress(OSError):  # of a folder that is closed, or a link that is replaced meanwhile
         target = os.path.realpath(entry.path)
-        if target.startswith(f"{root}/") and "/." in target.removeprefix(str(root)) and entry.is_dir():
+        below = target.removeprefix(f"{root}/")
+        if below != target and "/." in f"/{below}" and entry.is_dir() and not patterns.excludes_folder(below):
             return target
     return None
 
@@ -107,10 +109,16 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) 
             refused = f"symbolic link that leads nowhere: {error.strerror}"
         if refused is None and not Path(file).is_relative_to(root):
             refused = "symbolic link that leads out of the source"
-        elif stat.S_ISDIR(status.st_mode):
-            if Path(file) == root or patterns.reach(Path(file).relative_to(root).as_posix()):
-                return None
-            refused = "symbolic link to a folder that is hidden or left out; link its files"
+    if refused is None and file != f"{root}/{path}":  # a link, or below a linked folder
+        target = Path(file).relative_to(root).as_posix()
+        if not stat.S_ISDIR(status.st_mode):
+            refused = "symbolic link to a file that `exclude` leaves out" if patterns.excludes(target) else None
+        elif target == "." or patterns.reach(target):
+            return None
+        elif patterns.excludes_folder(target):
+            refused = "symbolic link to a folder that `exclude` leaves out"
+        else:
+            refused = "symbolic link to a folder that is hidden or that `include` does not reach; link its files"
     return _found(path, file, status, refused)
 
 

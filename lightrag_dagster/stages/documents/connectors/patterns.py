@@ -18,14 +18,20 @@ class Patterns:
         """Return True if a path counts."""
         if self == EVERY_FILE:
             return True
-        included, excluded = (any(matches(path, glob) for glob in globs) for globs in (self.include, self.exclude))
-        return included and not excluded
+        return any(matches(path, glob) for glob in self.include) and not self.excludes(path)
+
+    def excludes(self, path: str) -> bool:
+        """Return True if `exclude` leaves out a file."""
+        return any(matches(path, glob) for glob in self.exclude)
+
+    def excludes_folder(self, folder: str) -> bool:
+        """Return True if `exclude` leaves out all that is in a folder."""
+        inside = (glob.removesuffix("/*") for glob in self.exclude)  # hr/**/* as hr/**
+        return any(glob.endswith("/**") and matches(folder, glob) for glob in inside)
 
     def enters(self, folder: str) -> bool:
         """Return True if a file in a folder may count, or in one below it."""
-        inside = [glob.removesuffix("/*") for glob in self.exclude]  # hr/**/* as hr/**
-        left_out = any(glob.endswith("/**") and matches(folder, glob.removesuffix("/**")) for glob in inside)
-        return not left_out and any(may_hold(folder, glob) for glob in self.include)
+        return not self.excludes_folder(folder) and any(may_hold(folder, glob) for glob in self.include)
 
     def reach(self, folder: str) -> bool:
         """Return True if a folder is entered from those above it, of which a hidden one is not."""

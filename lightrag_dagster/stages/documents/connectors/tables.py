@@ -246,10 +246,9 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
         try:
             if suffix in _CSV:
                 if repeated := _repeated(_names_of_csv(path)[2]):
-                    warn_once(
-                        f"a file in {Path(name).parent} has several columns {', '.join(map(repr, repeated))}: a "
-                        f"template finds the first of each under that name, and the others as {repeated[0]}_1 and so on"
-                    )
+                    said = f"files of rows in {Path(name).parent} have several columns {', '.join(map(repr, repeated))}"
+                    others = f"the others as {', '.join(f'{one}_1' for one in repeated)} and so on"
+                    warn_once(f"{said}: a template finds the first of each under that name, and {others}, as in ", name)
                 yield from _rows_of_csv(connection, path, part)
             elif suffix in _JSON:
                 yield from _rows_of_json(connection, path, part)
@@ -336,11 +335,8 @@ def _names_of_csv(path: Path) -> tuple[int, str, list[str]]:
         for number, line in enumerate(file):
             mark = max(_DELIMITERS, key=line.count)
             if mark in line:
-                return (
-                    number,
-                    chr(mark),
-                    [one.strip(' "\r\n') for one in line.decode("utf-8-sig", "replace").split(chr(mark))],
-                )
+                names = line.decode("utf-8-sig", "replace").split(chr(mark))
+                return number, chr(mark), [one.strip(' "\r\n') for one in names]
     return 0, "", []
 
 

@@ -125,15 +125,18 @@ def test_a_line_says_that_a_file_has_several_columns_of_one_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Jira writes a column for each comment."""
-    path = tmp_path / "issues.csv"
-    for names in ("id,Text,Comment,Text_1", 'id,Comment,"Comment",Sprint,Comment,Sprint'):
-        path.write_text(f"\ufeffissues of 2024\n{names}\n{'x,' * names.count(',')}x\n")
-        rows = list(TableFiles(path, Patterns((), ())).rows())
-    assert set(rows[0]) == {"id", "Comment", "Comment_1", "Comment_2", "Sprint", "Sprint_1"}
-    said = (
-        "has several columns 'Comment', 'Sprint': a template finds the first of each under that name, and the others as"
-    )
-    assert [said in one.message for one in caplog.records] == [True]
+    for name, names in {
+        "a.csv": "id,Text,Comment,Text_1",
+        "b.csv": 'id,Comment,"Comment",Sprint,Comment,Sprint',
+        "c.csv": "Comment,Sprint,Comment,Sprint",
+    }.items():
+        (tmp_path / name).write_text(f"\ufeffissues of 2024\n{names}\n{'x,' * names.count(',')}x\n")
+    rows = list(TableFiles(tmp_path, Patterns(("*",))).rows())
+    assert set(rows[1]) == {"id", "Comment", "Comment_1", "Comment_2", "Sprint", "Sprint_1"}
+    assert caplog.messages == [
+        f"files of rows in {tmp_path} have several columns 'Comment', 'Sprint': a template finds the first of each "
+        f"under that name, and the others as Comment_1, Sprint_1 and so on, as in {tmp_path}/b.csv"
+    ]
 
 
 def test_quotes_are_read_in_every_line(tmp_path: Path) -> None:
