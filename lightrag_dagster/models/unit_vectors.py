@@ -21,8 +21,8 @@ def unit_vectors(rows: Sequence[npt.NDArray[np.floating[Any]]], count: int, dime
     wrong = next((len(row) for row in rows if len(row) != dimensions), None)
     if wrong is not None:
         raise EmbeddingError(
-            f"{who} returns vectors of {wrong} dimensions, but {dimensions} are configured; "
-            f"set LIGHTRAG_EMBEDDING__DIMENSIONS={wrong}"
+            f"{who} returns vectors of {wrong} dimensions in place of {dimensions}; set LIGHTRAG_EMBEDDING__"
+            f"DIMENSIONS={wrong}, and move a snapshot to it by `lightrag-dagster backfill --knowledge-base`"
         )
     vectors = np.stack(rows).astype(np.float64)
     with np.errstate(over="ignore"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import CountingEmbedder, Usage
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.errors import BudgetExceededError, ProviderError
+from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderError
 from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.pipeline.inputs import BACKFILL
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -63,11 +63,13 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
         embedder = generation.inputs().embedder
         try:
             entry, usage = run_sync(build())
-        except ProviderError as error:
+        except (ProviderError, EmbeddingError) as error:
             if embedder.identity == recipes.embedder or isinstance(error, BudgetExceededError):
                 raise
+            # The next step of wrong vectors is a setting of today's embedder.
+            said = str(error).partition("; ")[0] if isinstance(error, EmbeddingError) else error
             raise type(error)(
-                f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
+                f"{said}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
             ) from error
     return VectorReport(generation, entry, generation.read_record(generations.VECTORS, Vectors), usage)
 

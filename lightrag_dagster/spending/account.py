@@ -9,10 +9,10 @@ from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import LLMSettings
 
 _PERIOD = {"run": "", "day": " a day", "month": " a source and month"}
-_NEXT_STEP = {
-    "run": "raise llm.max_cost_usd, or --max-cost where the command has it, and run again",
-    "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
-    "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",
+_NEXT_STEPS = {
+    "run": ("raise llm.max_cost_usd, or --max-cost where the command has it", ", and run again"),
+    "day": ("raise llm.max_cost_per_day_usd", ", or run again after midnight UTC"),
+    "month": ("raise llm.max_cost_per_source_month_usd", ", or run again next month, UTC"),
 }
 
 
@@ -111,9 +111,13 @@ class Limit(NamedTuple):
 
     def exceeded(self, worst: float) -> BudgetExceededError:
         """Return the error of a call that may cost `worst`."""
+        why, (step, later) = f"is used up: ${self.spent:.4g} was spent and the next call", _NEXT_STEPS[self.of]
+        if 0 < self.usd < worst:
+            why = "is below one call, which"
+            later = "; a lower llm.max_output_tokens, part of the recipe, makes calls of the language model cheaper"
         error = BudgetExceededError(
-            f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} is used up: ${self.spent:.4g} was spent and the next "
-            f"call may cost ${worst:.4g}; all that was answered is kept, {_NEXT_STEP[self.of]}"
+            f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} {why} may cost ${worst:.4g}; "
+            f"all that was answered is kept, {step}{later}"
         )
         error.of = self.of
         return error

@@ -93,10 +93,10 @@ def test_a_backfill_that_the_budget_stopped_says_so(
     build(load_settings(), graph=True)
     monkeypatch.setenv("LIGHTRAG_EXTRACTION__ANSWER_FORMAT", "json_object")
     code, _, errors = command(capfd, monkeypatch, "backfill", "--all", "--max-cost", "0.000001")
-    assert (code, "error: the budget of $1e-06 is used up" in errors) == (2, True)
+    assert (code, "error: the budget of $1e-06 is below one call" in errors) == (2, True)
     _, output, _ = command(capfd, monkeypatch, "status")
     (line,) = [line for line in output.splitlines() if line.startswith("A backfill of notes is not finished: ")]
-    assert line.startswith("A backfill of notes is not finished: the budget of $1e-06 is used up")
+    assert line.startswith("A backfill of notes is not finished: the budget of $1e-06 is below one call")
     assert line.endswith("`lightrag-dagster backfill --source notes` resumes it.")
     assert command(capfd, monkeypatch, "backfill", "--all")[0] == 0
     assert "not finished" not in command(capfd, monkeypatch, "status")[1]

@@ -295,5 +295,5 @@ def test_the_limit_of_a_trial_holds_for_the_sample_and_the_gold_passages_togethe
     code, output, _ = run("try", "--documents", "8", "--model", "same", "--max-cost", "0.001", "--json", **sizes)
     found = json.loads(output)
     assert (code, found["documents"], found["gold"]) == (2, 8, None)
-    assert "the budget of $0.001 is used up" in found["error"]
+    assert "the budget of $0.001 is below one call" in found["error"]
     assert 8 * PRICE < ledger.by_purpose()["extract"].cost_usd - before <= 0.016

@@ -716,7 +716,7 @@ def _data(*vectors: object) -> Reply:
     ("reply", "says"),
     [
         (_data([1.0] * 8), "1 vectors for 2 texts"),
-        (_data([1.0] * 8, [1.0] * 3), "of 3 dimensions, but 8 are configured; set LIGHTRAG_EMBEDDING__DIMENSIONS=3$"),
+        (_data([1.0] * 8, [1.0] * 3), "of 3 dimensions in place of 8; set LIGHTRAG_EMBEDDING__DIMENSIONS=3, .*-base`$"),
         (_data([1.0] * 8, [float("nan")] * 8), "zero or not finite"),
         (_data([1.0] * 8, [float("inf")] * 8), "zero or not finite"),
         (_data([1.0] * 8, [0.0] * 8), "zero or not finite"),

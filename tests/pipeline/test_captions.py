@@ -159,7 +159,7 @@ def test_a_spent_budget_stops_descriptions_and_fails_no_document(settings: Setti
     assert not loopback.requests
     assert {row["status"] for row in found.values()} == {"processed", "empty"}
     for path in ("figures.docx", "figures.pptx", "scan.jpg"):
-        assert "not described yet: the budget of $1e-06 is used up" in found[path]["error"]
+        assert "not described yet: the budget of $1e-06 is below one call" in found[path]["error"]
     assert is_pending(settings)
     assert read(settings).usage.calls == 3
 

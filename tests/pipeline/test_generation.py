@@ -15,6 +15,7 @@ from lightrag_dagster.core.protocols import CountingEmbedder
 from lightrag_dagster.errors import (
     BudgetExceededError,
     EmbeddingError,
+    LightRAGError,
     NoSnapshotError,
     ProviderAccessError,
     StoreError,
@@ -303,11 +304,16 @@ def test_vectors_of_an_older_offline_embedder_are_made_again_by_a_run(
         (None, ProviderAccessError("the model is gone"), "^the model is gone$"),
         ("older", ProviderAccessError("the model is gone"), "^the model is gone; older embedded the newest snapshot, "),
         ("older", BudgetExceededError("the budget is used up"), "^the budget is used up$"),
+        (
+            "older",
+            EmbeddingError("3 dimensions; set them"),
+            "^3 dimensions; older embedded the newest snapshot, .*-base",
+        ),
     ],
-    ids=["today's embedder", "an older one", "the budget"],
+    ids=["today's embedder", "an older one", "the budget", "settings are not at fault"],
 )
 def test_only_where_another_embedder_may_help_an_error_names_it(
-    tmp_path: Path, kept: str | None, error: ProviderAccessError, message: str
+    tmp_path: Path, kept: str | None, error: LightRAGError, message: str
 ) -> None:
     recipes, home = Recipes.of(load_settings(home=tmp_path / "home")), home_of(tmp_path, river={"weir.md": [["Weir"]]})
     set_newest(home, merge(home, "river", embedder_identity=kept or recipes.embedder))
