@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2319,  # scopes and passes by the daemon; publications that wait, jobs of others
-    "cli": 3978,  # `status --check`; gold; JSON has what text says; homes; bounded evaluations; `--set-mode`
+    "cli": 3989,  # `status --check`; gold; JSON has what text says; homes; bounded evaluations; `--set-mode`
     "core": 1615,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
     "curation.desk": 762,
     "curation.rules": 672,  # decisions in scopes; decisions on one line; names as answers are read
@@ -29,23 +29,23 @@ CODE = {
     "exports": 357,  # OKF; views in one order
     "imports": 943,  # two bases in one source; files by ids; three imports, where 500 were asked; other chunking
     "indexes": 2265,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
-    "models": 2544,  # batches and ledger by purpose, what may pass; columns; bills without tokens; refused limits
+    "models": 2551,  # batches and ledger by purpose, what may pass; columns; bills; refused limits; credit used up
     "models.local": 559,  # tables of known names
     "offline": 1234,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
     "orchestration": 1040,  # scopes; namespaces of any folder; instances that cannot be opened or go away
-    "pipeline": 3339,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
+    "pipeline": 3347,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
     "plan": 869,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
-    "purge": 476,  # scopes; unfinished backfills; passes that have not read an edit
-    "query": 4348,  # time limits, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
-    "readers": 8948,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; escapes
+    "purge": 476,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
+    "query": 4350,  # a time for each method, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
+    "readers": 8950,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; lock files
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 83,
     "serving": 896,  # a priced stream is complete before its first line; clients that do not read; places of buckets
-    "settings": 1210,  # names in other letters; scopes, access; types as answers are read; a mode that is written
-    "spending": 542,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
-    "stages": 6180,  # zones of Parquet, telephones, spellings; useless models; text in no chunk; whole facts
-    "storage": 4217,  # scopes, checks of files; what cannot be read is not damaged; the home of a database
-    "testing": 222,
+    "settings": 1210,  # names in other letters; scopes, access; types as answers are read; true for numbers
+    "spending": 546,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
+    "stages": 6211,  # zones of Parquet, telephones, spellings; useless models; whole facts; links; times of rows
+    "storage": 4218,  # scopes, checks of files; damaged records; the home of a database
+    "testing": 232,  # answers as streams
     "the package itself": 682,  # files that cannot be read
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 39_430,  # bills; scopes; payers; questions; odd replies; walls
+    "lines of code outside the rooms behind doors": 39_504,  # bills; scopes; payers; odd replies; walls; damage; links
     "files": 676,  # known names; full stops; numbers of items; the home of a database; price of questions
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,
