@@ -36,8 +36,8 @@ CODE = {
     "pipeline": 3347,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
     "plan": 869,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 476,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
-    "query": 4350,  # a time for each method, follow, SQL in processes; spellings, walls; rules that answer; payers; odd replies
-    "readers": 8950,  # encodings, of DOS; pages of more programs; hidden, sealed, struck, filled parts; scans; lock files
+    "query": 4350,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
+    "readers": 8950,  # encodings; pages of more programs; hidden, sealed, struck, filled parts; scans; lock files
     "report": 812,  # numbers of facts, contradictions; checks of large files
     "resources": 83,
     "serving": 896,  # a priced stream is complete before its first line; clients that do not read; places of buckets
