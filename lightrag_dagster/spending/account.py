@@ -112,7 +112,7 @@ class Limit(NamedTuple):
     def exceeded(self, worst: float) -> BudgetExceededError:
         """Return the error of a call that may cost `worst`."""
         why, (step, later) = f"is used up: ${self.spent:.4g} was spent and the next call", _NEXT_STEPS[self.of]
-        if 0 < self.usd < worst:
+        if 0 < self.usd < worst and not self.spent:
             why = "is below one call, which"
             later = "; a lower llm.max_output_tokens, part of the recipe, makes calls of the language model cheaper"
         error = BudgetExceededError(
