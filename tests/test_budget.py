@@ -28,12 +28,12 @@ CODE = {
     "evaluation": 1521,  # gold, the gate; one limit for a trial; MRR in verdicts; misspelt fields; price of questions
     "exports": 357,  # OKF; views in one order
     "imports": 943,  # two bases in one source; files by ids; three imports, where 500 were asked; other chunking
-    "indexes": 2265,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
+    "indexes": 2266,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
     "models": 2551,  # batches and ledger by purpose, what may pass; columns; bills; refused limits; credit used up
     "models.local": 559,  # tables of known names
     "offline": 1234,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
     "orchestration": 1040,  # scopes; namespaces of any folder; instances that cannot be opened or go away
-    "pipeline": 3347,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
+    "pipeline": 3348,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
     "plan": 869,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 476,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
     "query": 4350,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1210,  # names in other letters; scopes, access; types as answers are read; true for numbers
     "spending": 546,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
     "stages": 6211,  # zones of Parquet, telephones, spellings; useless models; whole facts; links; times of rows
-    "storage": 4218,  # scopes, checks of files; damaged records; the home of a database
+    "storage": 4219,  # scopes, checks of files; damaged records; the home of a database
     "testing": 232,  # answers as streams
     "the package itself": 682,  # files that cannot be read
 }
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 39_504,  # bills; scopes; payers; odd replies; walls; damage; links
+    "lines of code outside the rooms behind doors": 39_507,  # bills; scopes; payers; odd replies; walls; damage; links
     "files": 676,  # known names; full stops; numbers of items; the home of a database; price of questions
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,

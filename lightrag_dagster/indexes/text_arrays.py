@@ -67,7 +67,8 @@ def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -
         names: of every entity, in the order of its rows.
     """
     chunks = _write_terms(folder, texts)
-    write_array(folder, "text_sizes", np.array([chunks, _write_names(folder, names)], dtype=np.int32))
+    longest_name = _write_names(folder, names)
+    write_array(folder, "text_sizes", np.array([chunks, longest_name], dtype=np.int32))
 
 
 def _write_terms(folder: Path, texts: Iterable[str]) -> int:

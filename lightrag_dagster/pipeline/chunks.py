@@ -88,7 +88,8 @@ def _chunk_shard(
             cut = chunk_documents(left, chunking, recipes.chunks, embed, threads)
     else:
         cut = chunk_documents(left, chunking, recipes.chunks, threads=threads if left.nbytes > _ONE_THREAD_BYTES else 1)
-    return ShardResult((step.store("chunks", pa.concat_tables([kept, cut])),), (kept.num_rows,))
+    stored = step.store("chunks", pa.concat_tables([kept, cut]))
+    return ShardResult((stored,), (kept.num_rows,))
 
 
 def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Table, pa.Table]:

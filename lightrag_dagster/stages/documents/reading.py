@@ -107,12 +107,12 @@ def _as_listed(source: Source, files: Sequence[ListedFile], documents: pa.Table)
     found = {one.path: read_access((one.access or ("",))[0], *of) for one, of in zip(asking, read, strict=True)}
     now = {one.path: found.get(one.path, (one.access or (), None)) for one in files}
     times = {one.path: one.modified_at for one in files if one.content is not None}
-    rows = documents.select(["path", "access", "error", "modified_at"]).to_pylist()
+    rows, at = documents.select(["path", "access", "error"]).to_pylist(), documents["modified_at"]
     said = [now.get(row["path"], (row["access"], None)) for row in rows]
     errors = ["; ".join(filter(None, (row["error"], why))) or None for row, (_, why) in zip(rows, said, strict=True)]
     access = pa.array([list(values or ()) or None for values, _ in said], documents.schema.field("access").type)
-    modified = [times.get(row["path"], row["modified_at"]) for row in rows]
-    at = pa.array(modified, documents.schema.field("modified_at").type)
+    if times:
+        at = pa.array([times.get(row["path"], was) for row, was in zip(rows, at.to_pylist(), strict=True)], at.type)
     return with_columns(documents, access=access, error=pa.array(errors, pa.string()), modified_at=at)
 
 

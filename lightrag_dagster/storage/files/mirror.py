@@ -184,7 +184,8 @@ class Mirror:
         """
         with self._counting:
             if self._room < 0:
-                self._room = max(limit - evict(self.root, DATA, (1 - _STEP) * limit, self.notes), _STEP * limit)
+                left = evict(self.root, DATA, (1 - _STEP) * limit, self.notes)
+                self._room = max(limit - left, _STEP * limit)
 
     def _not_held(self, *folders: str) -> list[Path]:
         """Return the data files of folders that are still to be uploaded."""
