@@ -60,6 +60,7 @@ class Commands(TyperGroup):
                     line, code = _stopped(stopped), 128 + stopped
                 else:
                     line, code = _explained(error, debug=ctx.params.get("debug", False))
+                _forget_frames(error)
         _print(line)
         raise typer.Exit(code)
 
@@ -185,6 +186,14 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
         traceback.print_exception(error, file=file)
         place = f"in {file.name}, or "
     return f"{said}; the traceback is {place}printed with `lightrag-dagster --debug …`", UNEXPECTED
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Let go of what an error's frames hold; Dagster keeps the error, and DuckDB lists what lives at the very end."""
+    while error:
+        error.__traceback__ = None
+        vars(error).pop("original_exc_info", None)  # Dagster's own copy
+        error = error.__context__
 
 
 def _print(line: str) -> None:

@@ -238,6 +238,24 @@ def test_an_error_of_a_step_ends_the_run_with_one_line(
     assert "must not be published as the first snapshot" in errors.splitlines()[-1]
 
 
+@pytest.mark.long
+def test_nothing_is_printed_after_an_error_of_an_embedder(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Dagster keeps the error, whose frames hold a connection of DuckDB, which lists at the end what is left of it."""
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    (tmp_path / "sources" / "notes" / "flood.md").write_text(FLOOD)
+    embedding = {"PROVIDER": "openai", "MODEL": "small", "DIMENSIONS": "3", "BASE_URL": loopback.url}
+    places = {"HOME": str(tmp_path / "home"), "SOURCES": str(tmp_path / "sources")}
+    for name, value in (places | {f"EMBEDDING__{name}": value for name, value in embedding.items()}).items():
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    loopback.embed = lambda text, _: [float(len(text))] * 8
+    code, errors = ended(["run"], subprocess.DEVNULL)
+    assert code == 2
+    assert "in place of 3" in errors.splitlines()[-1]
+
+
 def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
     asyncio_log = logging.getLogger("asyncio")
     with exits._signals():
