@@ -189,7 +189,7 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 
 def _forget_frames(error: BaseException | None) -> None:
-    """Let go of what an error's frames hold; Dagster keeps the error, and DuckDB lists what lives at the very end."""
+    """Forget what the frames of an error hold: Dagster keeps the error, and DuckDB lists what lives at the very end."""
     while error:
         error.__traceback__ = None
         vars(error).pop("original_exc_info", None)  # Dagster's own copy
