@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from math import fsum
 from typing import NamedTuple
 
 from lightrag_dagster.assets.column_lineage import LINEAGE
@@ -76,10 +77,10 @@ def _boxes(edges: list[Edge]) -> dict[str, Box]:
         columns.setdefault(table, {})[column] = None
     colours = iter(_COLOURS.split())
     heights = [[_ROW * (len(columns[table]) + 1.7) + _LANE for table in layer] for layer in LAYERS]
-    tallest = max(map(sum, heights))
+    tallest = max(map(fsum, heights))  # `sum` of floats differs between versions of Python
     boxes = {}
     for number, (layer, each) in enumerate(zip(LAYERS, heights, strict=True)):
-        tops = accumulate(each, initial=(tallest - sum(each)) / 2 + _LANE)
+        tops = accumulate(each, initial=(tallest - fsum(each)) / 2 + _LANE)
         for table, top in zip(layer, tops, strict=False):
             boxes[table] = Box(number, top, tuple(columns[table]), next(colours))
     return boxes

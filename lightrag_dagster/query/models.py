@@ -7,7 +7,7 @@ them.
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
@@ -115,8 +115,9 @@ class Models:
             pumping = self._loop.start(pump())
             pumping.add_done_callback(lambda _: pieces.put(None))
             try:
-                while (piece := _next(pieces, pumping, asked)) is not None:
-                    yield piece
+                with asked.ended_by(pumping.cancel):
+                    while (piece := _next(pieces, asked)) is not None:
+                        yield piece
                 pumping.result()
             finally:
                 pumping.cancel()
@@ -177,10 +178,10 @@ async def _once(opening: AbstractAsyncContextManager[Model], ask: Callable[[Mode
         return await ask(model)
 
 
-def _next(pieces: "SimpleQueue[str | None]", pumping: "Future[None]", asked: UnderWay) -> str | None:
+def _next(pieces: "SimpleQueue[str | None]", asked: UnderWay) -> str | None:
     """Wait for the next piece, or None at the end; raises as `UnderWay.result`."""
     try:
-        with asked.ended_by(pumping.cancel), asked.aside():
+        with asked.aside():
             return pieces.get(timeout=asked.left())
     except Empty:
         raise asked.too_late() from None

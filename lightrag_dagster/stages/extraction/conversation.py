@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
+from math import fsum
 from typing import Any, Protocol
 
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
@@ -131,7 +132,7 @@ class Conversation:
             "input_tokens": sum(answer.input_tokens for answer in self.bought),
             "cached_input_tokens": sum(answer.cached_input_tokens for answer in self.bought),
             "output_tokens": sum(answer.output_tokens for answer in self.bought),
-            "cost_usd": sum(answer.cost_usd for answer in self.bought),
+            "cost_usd": fsum(answer.cost_usd for answer in self.bought),
         }
 
     async def _ask_all(self, request: ChatRequest) -> None:
