@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -73,7 +73,7 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
         sections = [part for part in _types(field.annotation) if issubclass(part, Section)]
         mapping, listed = isinstance(field.default, dict), isinstance(field.default, tuple)
         if not sections or mapping or listed:
-            yield Leaf(prefix + name, _default(field), field.description or "")
+            yield Leaf(prefix + name, _default(field), (field.description or "") + _choices(field))
         for section in () if listed else sections:
             yield from leaves(section, f"{prefix}{name}.{'<name>.' if mapping else ''}")
 
@@ -111,6 +111,21 @@ def _types(annotation: Any) -> list[type]:
     """Return the classes in an annotation such as `dict[str, Section] | None`."""
     found = [annotation] if isinstance(annotation, type) and not get_args(annotation) else []
     return found + [inner for part in get_args(annotation) for inner in _types(part)]
+
+
+def _choices(field: FieldInfo) -> str:
+    """Return the values that a setting may have, where its description does not name them all."""
+    choices = [str(one) for part in _literals(field.annotation) for one in get_args(part)]
+    if float in _types(field.annotation) or all(choice in (field.description or "") for choice in choices):
+        return ""
+    return f" One of {', '.join(map(_code, choices))}."
+
+
+def _literals(annotation: Any) -> list[Any]:
+    """Return the choices by `Literal` in an annotation."""
+    if get_origin(annotation) is Literal:
+        return [annotation]
+    return [inner for part in get_args(annotation) for inner in _literals(part)]
 
 
 def _default(field: FieldInfo) -> str:

@@ -17,9 +17,10 @@ _INTRODUCTION = """\
 Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries.py` by `make docs`; change the schemas,
 not this page.
 
-The tables up to `grounding` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
+The tables up to `contradictions` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
-says so in italics. No table holds a wall clock except `raw_documents.modified_at`, so a clean build has the same rows.
+says so in italics. Of what is built, `raw_documents.modified_at` alone is of a wall clock, and `facts_now` of today: a
+clean build has the same rows.
 """
 
 _OTHERS = {

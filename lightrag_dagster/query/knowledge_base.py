@@ -32,7 +32,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import find_snapshot
 
-CUT_OFF = "the answer is cut off; raise llm.max_output_tokens"
+CUT_OFF = "the answer is cut off; raise llm.roles.answer.max_output_tokens"
 """The note beside an answer that was cut off."""
 
 _BY_RULES = (

@@ -103,7 +103,7 @@ class Models:
             answer = self.complete(request)
             yield from answer.text.splitlines(keepends=True)
             if answer.finish_reason == "length":
-                _log.warning("a streamed answer is cut off; raise llm.max_output_tokens")
+                _log.warning("a streamed answer is cut off; raise llm.roles.answer.max_output_tokens")
             return
         pieces, asked = SimpleQueue[str | None](), current() if asked is None else asked
 
