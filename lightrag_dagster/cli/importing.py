@@ -156,8 +156,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         yield (
-            f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}; with chunking.size, overlap "
-            "and encoding as there, import again, or, once `run` has asked, into another source"
+            f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}; with chunking.size, "
+            "overlap and encoding as there, import again, or, once `run` has asked, into another source"
         )
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
