@@ -168,6 +168,7 @@ def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
             {"value": ">=many"},
             "value takes a text, or a number or date after a sign, such as >=100, >=100 EUR or <2024-03",
         ),
+        *(({"value": one}, "value takes a text, or a number") for one in ("!=no", "≥5", "=>5", "==5", "≠5")),
         ({"value": ["1"]}, "value takes text"),
         ({"relations": "seat"}, "there is no condition 'relations'; did you mean 'relation'?"),
         ({"source": "crm", "filters": Filters("crm")}, "source and filters.sources are both given; leave one out"),
