@@ -44,7 +44,7 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 8,
-    "facts": 8,
+    "facts": 9,
     "merge": 14,
     "stores": 14,
     "report": 5,
