@@ -46,7 +46,7 @@ _REVISIONS = {
     "mentions": 8,
     "facts": 9,
     "merge": 14,
-    "stores": 14,
+    "stores": 15,
     "report": 5,
     "duplicates": 1,
 }
