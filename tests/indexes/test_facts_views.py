@@ -87,7 +87,7 @@ def rows_of(subject_types: dict[str, list[str]]) -> list[Row]:
     ]
     with database(*map(fact, subject_types)) as connection:
         connection.register("fact_evidence", pa.Table.from_pylist(evidence, FACT_EVIDENCE))
-        return fact_rows(connection).to_pylist()
+        return [*fact_rows(connection).to_pylist()]
 
 
 def test_the_type_of_a_subject_is_one_that_says_more_than_thing() -> None:
