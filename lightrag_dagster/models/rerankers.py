@@ -11,13 +11,7 @@ import httpx2
 from pydantic import BaseModel, ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from lightrag_dagster.errors import (
-    PermanentProviderError,
-    ProviderAccessError,
-    SettingsError,
-    TransientProviderError,
-    one_line,
-)
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
 from lightrag_dagster.models.places import Place
 from lightrag_dagster.settings import RerankSettings
 
@@ -150,9 +144,8 @@ class _CrossEncoder:
             self._model = self._load() if self._model is None else self._model
             scores = [float(score) for score in self._model.predict([(query, text) for text in texts])]
         except Exception as error:  # libraries raise errors of any class
-            said = f"{type(error).__name__}: {one_line(error)}"
             raise PermanentProviderError(
-                f"rerank.model cannot be loaded or used ({said}); name a cross-encoder of one score, or a folder"
+                f"rerank.model cannot be loaded or used ({error!r}); name a cross-encoder of one score, or a folder"
             ) from error
         return _best(self._name, dict(enumerate(scores)), len(texts), limit)
 
