@@ -5,7 +5,9 @@ WITH pair AS (
 ),
 against AS (SELECT fact_id, min(other_id, 10) AS contradicts, count(*) AS others FROM pair GROUP BY fact_id),
 said AS (
-    SELECT fact_id, min(subject_type) AS subject_type, min(object_type) AS object_type,
+    -- A type that says more goes before the one of a column that names none.
+    SELECT fact_id, coalesce(min(subject_type) FILTER (subject_type <> 'thing'), 'thing') AS subject_type,
+           coalesce(min(object_type) FILTER (object_type <> 'thing'), min(object_type)) AS object_type,
            list({'chunk_id': chunk_id, 'words': words, 'char_start': char_start, 'char_end': char_end}
                 ORDER BY chunk_id, pass, fact_index)[:10] AS evidence
     FROM fact_evidence GROUP BY fact_id

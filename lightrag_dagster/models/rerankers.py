@@ -140,14 +140,13 @@ class _CrossEncoder:
             return await asyncio.to_thread(self._scores, query, texts, limit)
 
     def _scores(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        if self._model is None:
-            try:
-                self._model = self._load()
-            except (OSError, ValueError) as error:
-                raise PermanentProviderError(
-                    "rerank.model cannot be loaded; name a cross-encoder or a folder"
-                ) from error
-        scores = self._model.predict([(query, text) for text in texts]).tolist()
+        try:
+            self._model = self._load() if self._model is None else self._model
+            scores = [float(score) for score in self._model.predict([(query, text) for text in texts])]
+        except Exception as error:  # libraries raise errors of any class
+            raise PermanentProviderError(
+                f"rerank.model cannot be loaded or used ({error!r}); name a cross-encoder of one score, or a folder"
+            ) from error
         return _best(self._name, dict(enumerate(scores)), len(texts), limit)
 
 

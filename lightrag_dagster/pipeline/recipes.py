@@ -44,9 +44,9 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 8,
-    "facts": 8,
+    "facts": 9,
     "merge": 14,
-    "stores": 14,
+    "stores": 15,
     "report": 5,
     "duplicates": 1,
 }

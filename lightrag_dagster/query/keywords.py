@@ -21,6 +21,8 @@ def parse_keywords(text: str) -> Keywords | None:
     try:
         found = read_object(text)
     except ValueError:
+        found = {}
+    if not found.keys() & _LISTS:  # cut off, or in an object of another
         answer = without_thinking(text)
         found = {name: listed for name in _LISTS if (listed := _strings_after(name, answer))}
     lists = [found.get(name) for name in _LISTS]

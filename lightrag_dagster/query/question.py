@@ -26,7 +26,7 @@ _MOST_CHARACTERS = 20_000
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-_SAYS_NOTHING: Mapping[str, object] = {"keywords": Keywords(), "history": (), "filters": Filters(), "hops": 0}
+_SAYS_NOTHING = dict[str, object](keywords=Keywords(), history=(), filters=Filters(), hops=0, system_prompt="")
 _INSTRUCTIONS = frozenset({"history", "response_type", "system_prompt", "user_prompt"})
 _ROLES = get_args(Message.__annotations__["role"])
 
@@ -223,4 +223,9 @@ def _unused(
         notes.append(f"the offline model (llm.provider) answers from a context, and mode {settings.mode} has none")
     elif by_rules and (unread := sorted(said & _INSTRUCTIONS)):
         notes.append(f"the offline model (llm.provider) answers by rules, which do not read {' and '.join(unread)}")
+    elif {"response_type", "system_prompt"} <= said - mode.ignores:
+        notes.append("response_type does nothing beside system_prompt, which replaces the instructions that have it")
+    left = re.search(r"\{(?:con\w+_data|response_type|user_prompt)\}", given.get("system_prompt", ""))
+    if left and mode.retrieves:
+        notes.append(f"system_prompt is sent as it is, with {left[0]}; leave it out, the context comes after")
     return notes

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lightrag_dagster.fact_schemas import MERGED_FACTS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS
+from lightrag_dagster.indexes.facts import fact_rows
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.indexes.views_file import derived_sql
 from lightrag_dagster.storage.duckdb import open_duckdb
@@ -76,6 +77,23 @@ def spans(*facts: Row) -> dict[str, tuple[str | None, str | None]]:
     with database(*facts) as connection:
         found = connection.execute("SELECT fact_id, holds_from, holds_to FROM fact_spans ORDER BY fact_id").fetchall()
     return {name: (first and str(first), last and str(last)) for name, first, last in found}
+
+
+def rows_of(subject_types: dict[str, list[str]]) -> list[Row]:
+    """Return the rows of facts whose passes read the subject as being of these types."""
+    empty: Row = dict.fromkeys(FACT_EVIDENCE.names)
+    evidence = [
+        empty | {"fact_id": name, "subject_type": one} for name, types in subject_types.items() for one in types
+    ]
+    with database(*map(fact, subject_types)) as connection:
+        connection.register("fact_evidence", pa.Table.from_pylist(evidence, FACT_EVIDENCE))
+        return [*fact_rows(connection).to_pylist()]
+
+
+def test_the_type_of_a_subject_is_one_that_says_more_than_thing() -> None:
+    found = rows_of({"ada": ["thing", "vendor"], "bea": ["thing"], "cyd": ["organization", "company"]})
+    assert [one["subject_type"] for one in found] == ["vendor", "thing", "company"]
+    assert {one["object_type"] for one in found} == {None}
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,10 @@ class CrossEncoder:
     def predict(self, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
         if self.model == "half":  # half precision, which overflows
             return np.full(len(pairs), np.nan)
+        if self.model == "labels":  # as of natural language inference
+            return np.zeros((len(pairs), 3))
+        if self.model == "large":
+            raise RuntimeError("CUDA out of memory")
         return np.array([len(set(query.split()) & set(text.split())) for query, text in pairs])
 
 
@@ -173,8 +177,9 @@ def test_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     package.CrossEncoder = CrossEncoder  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sentence_transformers", package)
     assert rerank(RerankSettings(provider="local", model="any")) == [(1, 5), (0, 0)]
-    with pytest.raises(PermanentProviderError, match=r"rerank\.model cannot be loaded"):
-        rerank(RerankSettings(provider="local", model="unknown"))
+    for model, error in {"unknown": "no such model", "labels": "TypeError", "large": "out of memory"}.items():
+        with pytest.raises(PermanentProviderError, match=rf"rerank\.model cannot be loaded or used .*{error}"):
+            rerank(RerankSettings(provider="local", model=model))
     with pytest.raises(PermanentProviderError, match=r"reranker half .* gave no numbers"):
         rerank(RerankSettings(provider="local", model="half"))
 

@@ -18,6 +18,8 @@ TRADE = Keywords(("Trade", "Peace"), ("Delos",))
         ('{"high_level_keywords": ["Trade", "Peace",], "low_level_keywords": ["Delos",],}', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos"', TRADE),
         ('{"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos", 7, null]}', TRADE),
+        ("{'high_level_keywords': ['Trade', 'Peace'], 'low_level_keywords': ['Delos']}", TRADE),
+        ('{"keywords": {"high_level_keywords": ["Trade", "Peace"], "low_level_keywords": ["Delos"]}}', TRADE),
         ('{"high_level_keywords": ["a, b"]}', Keywords(("a, b",))),
         ('{"high_level_keywords": null, "low_level_keywords": 3}', None),
         ('{"high_level_keywords": [], "low_level_keywords": []}', Keywords()),

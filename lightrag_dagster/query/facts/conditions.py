@@ -106,7 +106,7 @@ def compared(value: object) -> ValueCondition:
         except QueryError:
             if sign:
                 raise
-    if operator != "=" or not operand:
+    if operator != "=" or not operand or re.match("[!≠≤≥]|=[<>=]", asked):
         raise wrong("value", "a text, or a number or date after a sign, such as >=100, >=100 EUR or <2024-03", value)
     if operand.lower() in _ANSWERS:
         return found._replace(number=_ANSWERS[operand.lower()], is_answer=True)

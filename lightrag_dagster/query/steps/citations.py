@@ -9,12 +9,15 @@ from lightrag_dagster.query.types import Reference
 
 _MARK = re.compile(
     r"(?:^[ \t]*|(?<=[A-Za-z0-9_]))\[\d+\]:"  # a link definition, or code such as `row[1]: int`
+    r"|(`{3,}+)(?!markdown|md)(?s:.*?)(?:\1|\Z)"
+    r"|(?<!\])(`{1,2}+)(?!\[[\d, ]+\]`).*?\2"  # code, if not a mark alone
+    r"|\[\[[-\d., ]+\](?:,\s*\[[-\d., ]+\])+\]"  # a list of lists
     # Or else [1], [1, 3] or 【1†source】, except in a Markdown link; a range, as [0-9], may be code.
-    r"|( ?)[\[【［](\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()",
+    r"|(?P<space> ?)[\[【［](?P<numbers>\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()",
     re.MULTILINE,
 )
 _INDEX = re.compile(r"[A-Za-z0-9_]\[")  # may begin an index into code
-_ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
+_ITEM = re.compile(r"^\s*(?:(?:[-*+]|\d{1,2}[.)])\s+)?\[(\d{1,4})\](.*)$")
 _YEAR = 4  # digits; models invent numbers near to those that they were given
 _DECORATION = " \t*_`:.-–—"
 
@@ -32,19 +35,22 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
 
     A line must name the document of its number, or a part of its path, or have only the number.
     """
+    no_words = set("=:,[" if text.lstrip().startswith("{") else "=")  # before the lists of an answer in JSON
     known = {reference.reference_id: reference for reference in references}
     cited: set[str] = set()
     invalid: set[str] = set()
 
     def resolve_mark(mark: re.Match[str]) -> str:
-        numbers = [str(int(number)) for number in re.findall(r"\d+", mark[2] or "")]  # such as １
+        numbers = [str(int(number)) for number in re.findall(r"\d+", mark["numbers"] or "")]  # such as １
         kept = [number for number in numbers if number in known]
+        if "0" in numbers or text[max(mark.start() - 9, 0) : mark.start()].rstrip()[-1:] in no_words:
+            return mark[0]
         is_code = _INDEX.match(text[mark.start() - 1 : mark.start() + 1])
         if not kept and (is_code or all(len(number) >= _YEAR for number in numbers)):
             return mark[0]
         cited.update(kept)
         invalid.update(numbers - known.keys())
-        return f"{mark[1]}[{', '.join(kept)}]" if kept else ""
+        return f"{mark['space']}[{', '.join(kept)}]" if kept else ""
 
     def is_valid_line(line: str) -> bool:
         item = _ITEM.match(line)

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from lightrag_dagster.stages.extraction.json_answers import repaired
 from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
 # `<think>`, `[THINK]`, `<reasoning>`, `◁think▷`, `<seed:think>`, `<|begin_of_thought|>`, channels of gpt-oss, of
@@ -75,10 +76,16 @@ def spoken(text: str, *, cut: bool) -> str:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object of a model's answer, without its thoughts; raises ValueError if there is none."""
+    """Return the first JSON object of a model's answer, without its thoughts; raises ValueError if there is none.
+
+    One that is closed and not valid, as in single quotes, is repaired.
+    """
     answer = without_thinking(text)
+    start = answer.index("{")
     try:
-        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
-    except RecursionError as error:
-        raise ValueError("the object is nested too deeply") from error
-    return dict(found)
+        found, _ = json.JSONDecoder().raw_decode(answer[start:])
+    except (ValueError, RecursionError):
+        found = repaired(answer[start : answer.rfind("}") + 1])
+    if not isinstance(found, dict):
+        raise ValueError("the object cannot be read")
+    return found

@@ -49,6 +49,7 @@ FINE = r"[ ]?(?:/|(?:per|pro|je|par|por|al|a)[ ])[ ]?(?:l|lit\w+|k?wh|kilowatt\w
 """Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
 
 CURRENCY_SIGN = "[$¢£¥฿\u20a0-\u20c0]"
+_SPELLED = re.compile(r"[^\W\d_]{4,}")  # a word; shorter ones may be symbols, of which MW and mW are two
 _HYPHEN = re.compile(rf"-(?={CURRENCY_SIGN}$)|(?<=^US) (?=\$$)", re.IGNORECASE)
 NO_CENTS = r"[.,][-–—]+(?!\d)"
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
@@ -59,8 +60,7 @@ _EITHER = {",": True, ".": True}
 def read_number(words: str, decimal: str | None = None) -> tuple[float, str] | None:
     """Return the number that words say in digits, and its unit; None if they have another number or say more.
 
-    Signs of currencies become their codes; other units stay as they are written. `decimal` is the decimal sign of
-    numbers, if that is known.
+    Signs of currencies become their codes, see `unit_of`. `decimal` is the decimal sign of numbers, if that is known.
     """
     text = _SUMMED.sub(_sum, " ".join(words.translate(_PLAIN).split()) if len(words) <= _LONGEST else "")
     found = _DIGITS.search(text)
@@ -96,12 +96,12 @@ def read_yes_no(words: str) -> bool | None:
 
 
 def unit_of(word: str) -> str:
-    """Return a unit with the code of a currency's sign or name, and other units as they are written."""
+    """Return a unit with the code of a currency's sign or name, words in small letters and symbols as they are."""
     plain, first = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else ""), _FIRST.match(word)
     whole = meanings("units").get(plain.casefold())
     if whole or not first or first[0] == word:
-        return whole or plain
-    return unit_of(first[0]) + word[first.end() :]
+        return whole or _SPELLED.sub(lambda found: found[0].lower(), plain)
+    return unit_of(first[0]) + _SPELLED.sub(lambda found: found[0].lower(), word[first.end() :])
 
 
 @cache

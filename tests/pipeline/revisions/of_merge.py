@@ -23,7 +23,7 @@ from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VEC
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
-from tests.indexes.test_facts_views import database, fact
+from tests.indexes.test_facts_views import database, fact, rows_of
 from tests.stages.merging import test_facts
 from tests.stages.merging.tables import Summariser, Tables, chunk, crowded_chunks, entity, merged_from, relation, write
 from tests.stages.merging.test_names import decided
@@ -127,7 +127,7 @@ def stores() -> dict[str, Any]:
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
         words = text_terms("２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, FY2022")
-        return found | arrays | {"names of arrays": [*arrays], "facts": _facts(), "words": words}
+        return found | arrays | {"names of arrays": [*arrays], "facts": _facts(), "words": words, "types": _types()}
 
 
 def _facts() -> list[list[Any]]:
@@ -147,6 +147,11 @@ def _facts() -> list[list[Any]]:
     with database(*facts) as connection:
         views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")
         return [connection.sql(view).to_arrow_table().to_pylist() for view in views]
+
+
+def _types() -> list[str]:
+    """Return the types of the subjects of facts that were read as several."""
+    return [row["subject_type"] for row in rows_of({"Ada": ["thing", "vendor"], "Ben": ["thing"]})]
 
 
 def status_report() -> dict[str, Any]:

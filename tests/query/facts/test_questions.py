@@ -168,6 +168,7 @@ def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
             {"value": ">=many"},
             "value takes a text, or a number or date after a sign, such as >=100, >=100 EUR or <2024-03",
         ),
+        *(({"value": one}, "value takes a text, or a number") for one in ("!=no", "≥5", "=>5", "==5", "≠5")),
         ({"value": ["1"]}, "value takes text"),
         ({"relations": "seat"}, "there is no condition 'relations'; did you mean 'relation'?"),
         ({"source": "crm", "filters": Filters("crm")}, "source and filters.sources are both given; leave one out"),
@@ -226,13 +227,14 @@ def spelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]
     """Two tables that spell a relation differently."""
     folder = tmp_path_factory.mktemp("spelled")
     (folder / "a.csv").write_text(
-        "id,part,price,since,sold,code\n1,Clear Cap,145 €,2024-01,yes,2021-55\n2,Lamp,1,2024,,\n"
+        "id,part,price,since,sold,code,power\n1,Clear Cap,145 €,2024-01,yes,2021-55,5 MW\n2,Lamp,1,2024,,,300 mW\n"
     )
     (folder / "b.csv").write_text("id,part,price,since\n1,Clear Cap,48000 EUR,2025-01\n2,Lamp,9 EUR,2024\n")
     price = {"subject": "part", "subject_type": "artifact", "value": "price", "single": True, "valid_from": "since"}
     others = [
         {"subject": "part", "relation": "sold", "value": "sold", "kind": "yes/no"},
         {"subject": "part", "relation": "code", "value": "code", "kind": "text"},
+        {"subject": "part", "relation": "power", "value": "power", "kind": "number"},
     ]
     facts = {"a": [price | {"relation": "List_price"}, *others], "b": [price | {"relation": "list price"}]}
     named = {
@@ -267,6 +269,7 @@ def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> No
         ("145 USD", 0),
         ("2021-55", 1),
         ("2021-56", 0),
+        (">=5 MW", 1),
     ],
 )
 def test_a_value_is_read_as_facts_are(spelled: KnowledgeBase, value: str, number: int) -> None:

@@ -41,6 +41,19 @@ LIST = "\n\n### References\n\n"
             (ONE, TWO),
             0,
         ),
+        # Code and numbers stay as the model wrote them.
+        ("```yaml\nretries: [1, 5]\n```\nSo [1, 9].", "```yaml\nretries: [1, 5]\n```\nSo [1].", (ONE,), 1),
+        ("So `--ports [80]`, `[1]` [9] `x`.\n```\nx [9]", "So `--ports [80]`, `[1]` `x`.\n```\nx [9]", (ONE,), 1),
+        ("p is in [0, 1], x = [1, 5]", "p is in [0, 1], x = [1, 5]", (), 0),
+        ("Matrix: [[1, 12], [3, 1]]; so [[1]][[2]].", "Matrix: [[1, 12], [3, 1]]; so [[1]][[2]].", (ONE, TWO), 0),
+        (
+            '{"a": [12], "b": [[7],\n[1]], "c": "So [9, 2]."}',
+            '{"a": [12], "b": [[7],\n[1]], "c": "So [2]."}',
+            (TWO,),
+            1,
+        ),
+        ("```markdown\nSo [2, 9].\n```", "```markdown\nSo [2].\n```", (TWO,), 1),
+        (f"So.{LIST}1. [1] s/sub/a.md\n2. [9] c.pdf", f"So.{LIST}1. [1] s/sub/a.md", (ONE,), 1),
         ("So.\n\n**References:**\n[2] b.md", "So.\n\n**References:**\n[2] b.md", (TWO,), 0),
     ],
 )
