@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.core.text.sanitise import sanitise, with_characters
 from lightrag_dagster.readers.inline import no_heading
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
@@ -168,5 +168,5 @@ def one_text(value: object) -> str | None:
     """Return a text or number as one line; None for anything else, and for what tools write where nothing is said."""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
-    text = " ".join(sanitise(str(value)).split())
+    text = " ".join(sanitise(with_characters(str(value))).split())
     return text if text and text.strip("()").casefold() not in _PLACEHOLDERS else None

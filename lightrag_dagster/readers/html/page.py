@@ -23,7 +23,6 @@ from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections, n
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
@@ -120,7 +119,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         return Content(all_text(page), properties)
     written = markdown.replace(EMPTY, "").replace(f"- {BLANK}", "").replace(BLANK, "")
     text = _unescape(_LATE_FENCE.sub(r"\n\1", written))
-    return Content(with_references(text), properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
+    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
 
 
 def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:
