@@ -60,7 +60,8 @@ class Content:
 
     `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
     are the pages, from 0, whose text is in images, if any. `left_out` is text of the file that is not content, such
-    as menus, deleted words and headers that repeat; its words do not count as lost.
+    as menus, deleted words and headers that repeat; its words do not count as lost. `answered`
+    is the number of its lines of earlier mails, into which answers may be written.
     """
 
     text: str | list[str]
@@ -69,6 +70,7 @@ class Content:
     drawn: tuple[int, ...] = ()
     note: str | None = None
     left_out: tuple[str, ...] = ()
+    answered: int = 0
 
 
 class Figure(NamedTuple):
