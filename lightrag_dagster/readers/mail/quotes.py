@@ -48,7 +48,7 @@ def without_quotes(text: str, subject: str, *, marked: bool = True, answers: boo
 
 
 def answered_mail(text: str, subject: str) -> str:
-    """Return the text from the header of the mail that it answers; "" without one, or if the subject is of no answer."""
+    """Return the text from the header of the mail that it answers; "" without one, and if its subject answers none."""
     lines = text.split("\n")
     headers = _headers_about(_without_prefixes(subject), lines, answered=True) if _REPLY.match(subject) else iter(())
     return "\n".join(lines[next(headers, len(lines)) :])

@@ -109,7 +109,7 @@ def test_the_earlier_mail_below_its_header_in_a_page_is_quoted(frame: str) -> No
     fields = ("Von:</b> Per Holm &lt;per@example.org&gt;", "Gesendet:</b> 4. März 2025 10:11", "An:</b> Ida")
     header = frame.format("<br>".join(f"<b>{one}" for one in (*fields, "Betreff:</b> Status")))
     mail = f"Content-Type: {PAGE}\n\n<p>The seal is new.</p><hr>{header}<p>The seal leaks.</p><p>Who mends it?</p>"
-    found = read(mail.encode(), "Subject: AW: Status\n".encode())
+    found = read(mail.encode(), b"Subject: AW: Status\n")
     assert found.text == "# AW: Status\n\nThe seal is new."
     assert found.note == "lines of answered mails are left out: 6"
 
