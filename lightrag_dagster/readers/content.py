@@ -17,15 +17,13 @@ _NAMED = 3  # attachments in a note, and doubts
 _SEPARATORS = re.compile(r"[,;]")
 
 # Values that programs write into a property that the author left empty.
-_PLACEHOLDERS = {
-    "anonymous",
-    "openpyxl",
-    "powerpoint presentation",
-    "python-docx",
-    "unknown",
-    "unspecified",
-    "untitled",
-}
+_PLACEHOLDER = re.compile(
+    r"\(?(anonymous|openpyxl|python-docx|un(known|specified|titled)|(microsoft office|windows)[ -](user|benutzer)"
+    r"|(utilisateur|usuario|utente)( d[ei])? (microsoft office|windows)"
+    r"|powerpoint[ -]?(presentat\w+|präsentation|プレゼンテーション|演示文稿)"
+    r"|(a?pr[eé][sz]\w+|презентация)( standard)?( d[eio]| programu| aplikace)? powerpoint)\)?",
+    re.IGNORECASE,
+)
 
 
 class UnreadableError(ValueError):
@@ -171,4 +169,4 @@ def one_text(value: object) -> str | None:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
     text = " ".join(sanitise(with_characters(str(value))).split())
-    return text if text and text.strip("()").casefold() not in _PLACEHOLDERS else None
+    return text if text and not _PLACEHOLDER.fullmatch(text) else None
