@@ -132,14 +132,12 @@ def _main_content(page: str, figures: Figures | None) -> Content:
 def keep_all(tree: lxml_html.HtmlElement) -> None:
     """Make blocks of everything that the extraction of an article takes for no part of it, as in mails and cells."""
     for element in tree.iter(etree.Element):
-        for name in ("class", "id", "role"):
-            if name in element.attrib and element.tag != "table":
-                del element.attrib[name]
+        for name in ("class", "id", "role") if element.tag != "table" else ():
+            element.attrib.pop(name, None)
         if element.tag in _FRAMES:
             element.tag = "div"
     etree.strip_tags(tree, *_INLINE)
-    body = tree.find("body")
-    if body is not None:
+    for body in tree.findall("body"):
         wrap_content(body, "div")
 
 

@@ -205,7 +205,7 @@ def _new_row(
 ) -> dict[str, Any]:
     text, said, losses = extracted.text, extracted.properties, extracted.losses
     name = listed.path.rpartition("/")[2]
-    named = _day_in(name)
+    by_program = extracted.media_type.startswith(_DATED_BY_PROGRAMS)
     return {
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
@@ -219,7 +219,7 @@ def _new_row(
         "pages": extracted.pages or None,
         "elements": _elements(text, extracted.media_type),
         "author": said.author,
-        "date": (named if extracted.media_type.startswith(_DATED_BY_PROGRAMS) else None) or said.date or named,
+        "date": (None if by_program else said.date) or _day_in(name) or said.date,
         "tags": list(said.tags) or None,
         "access": None,  # which nothing in the document says
         "language": said.language,
