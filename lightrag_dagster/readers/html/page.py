@@ -23,7 +23,6 @@ from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections, n
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
@@ -41,6 +40,11 @@ _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTAL
 _BLANKS = re.compile(rf"{BLANK}|&#(?:x2800|10240);", re.IGNORECASE)  # of a page itself: others are taken out again
 _LATE_FENCE = re.compile(r"(?:(?<=\S) |(?<=[^\s`]))(`{3,})(?=\n)")  # as of code in an item, behind its text
 
+_FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
+_INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
+_WHOLE = re.compile(
+    r"<(?:!doctype|html|head|title|body|main|article|nav|header|footer|aside)\b", re.IGNORECASE
+)  # else a part of a page
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
@@ -111,6 +115,8 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     found = passages(tree)
     keep_sections(tree)
     write_marks(tree)
+    if not _WHOLE.search(page):
+        keep_all(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
     tidy_lists(tree)
@@ -120,7 +126,19 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         return Content(all_text(page), properties)
     written = markdown.replace(EMPTY, "").replace(f"- {BLANK}", "").replace(BLANK, "")
     text = _unescape(_LATE_FENCE.sub(r"\n\1", written))
-    return Content(with_references(text), properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
+    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
+
+
+def keep_all(tree: lxml_html.HtmlElement) -> None:
+    """Make blocks of everything that the extraction of an article takes for no part of it, as in mails and cells."""
+    for element in tree.iter(etree.Element):
+        for name in ("class", "id", "role") if element.tag != "table" else ():
+            element.attrib.pop(name, None)
+        if element.tag in _FRAMES:
+            element.tag = "div"
+    etree.strip_tags(tree, *_INLINE)
+    for body in tree.findall("body"):
+        wrap_content(body, "div")
 
 
 def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:

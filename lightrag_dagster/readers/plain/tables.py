@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, dropwhile, groupby, islice, zip_longest
 
+from lightrag_dagster.core.text.sanitise import with_characters
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.plain.escapes import with_json
@@ -49,6 +50,8 @@ def read(data: bytes) -> Content:
         rows = _rows(text)
     except csv.Error:
         return Content(text, note=note)
+    if "&" in text:
+        rows = [[*map(with_characters, row)] for row in rows]
     if "\\" in text:
         rows = [[*map(with_json, row)] for row in rows]
     return Content("\n\n".join(filter(None, chain(*map(_read, _parts(rows))))), note=note)
