@@ -23,6 +23,20 @@ class SheetRow(NamedTuple):
     overlong: bool
 
 
+def files_of(folder: Path, *suffixes: str, deep: bool = False) -> list[Path]:
+    """Return the files of some endings in a folder, in order, without hidden ones; `deep` also those of folders in it.
+
+    Raises OSError.
+    """
+    return sorted(
+        one
+        for one in (folder.rglob("*") if deep else folder.iterdir())
+        if one.suffix.lower() in suffixes
+        and not one.is_dir()
+        and not any(part.startswith(".") for part in one.relative_to(folder).parts)
+    )
+
+
 def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
     """Return the text of a file in UTF-8, in UTF-16 with its mark, or, where it is neither, in the first of `others`.
 

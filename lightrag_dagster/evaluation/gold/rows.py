@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import digest, name_key
-from lightrag_dagster.core.text.sheets import read_sheet, read_text
+from lightrag_dagster.core.text.sheets import files_of, read_sheet, read_text
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.stages.facts.dates import read_date
 
@@ -57,7 +57,7 @@ class Gold(NamedTuple):
 
 
 def read_gold(folder: Path | None) -> Gold:
-    """Read all CSV files of a folder, or one; without one, nothing.
+    """Read all CSV files of a folder that are not hidden, or one; without one, nothing.
 
     Raises:
         SettingsError: there is no such folder, a row cannot be read, or two contradict each other; the message names
@@ -67,9 +67,7 @@ def read_gold(folder: Path | None) -> Gold:
         return Gold([], {}, set(), [])
     if not folder.exists():
         raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
-    files = [folder]
-    if folder.is_dir():
-        files = sorted(one for one in folder.rglob("*") if one.suffix.lower() == ".csv" and not one.is_dir())
+    files = files_of(folder, ".csv", deep=True) if folder.is_dir() else [folder]
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name))

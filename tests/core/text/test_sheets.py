@@ -4,8 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.text.sheets import SheetRow, read_sheet, read_text
+from lightrag_dagster.core.text.sheets import SheetRow, files_of, read_sheet, read_text
 from lightrag_dagster.errors import DecisionError, SettingsError
+
+
+def test_files_of_a_folder_are_those_that_are_not_hidden(tmp_path: Path) -> None:
+    (tmp_path / "..2026_11").mkdir()  # as Kubernetes mounts a ConfigMap
+    (tmp_path / "..data").symlink_to("..2026_11")
+    (tmp_path / "..2026_11" / "names.csv").write_text("a\n")
+    (tmp_path / "names.csv").symlink_to("..data/names.csv")
+    for folder in (".ipynb_checkpoints", "below", "folder.csv"):
+        (tmp_path / folder).mkdir()
+    for name in (".ipynb_checkpoints/names-checkpoint.csv", "._names.csv", "below/OTHER.CSV", "notes.txt"):
+        (tmp_path / name).write_text("a\n")
+    (tmp_path / ".#names.csv").symlink_to("mia@here.123")  # as Emacs marks a file that is open
+    (tmp_path / "lost.csv").symlink_to("nowhere")
+    assert files_of(tmp_path, ".csv") == [tmp_path / "lost.csv", tmp_path / "names.csv"]
+    assert files_of(tmp_path, ".txt", ".csv", deep=True) == [
+        tmp_path / name for name in ("below/OTHER.CSV", "lost.csv", "names.csv", "notes.txt")
+    ]
 
 
 def test_a_row_is_placed_at_its_first_line() -> None:

@@ -50,6 +50,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         b"\xef\xbb\xbf" + _CSV.replace("Describe,Oslo,,,,,\n", "").encode()
     )
     (tmp_path / "notes.txt").write_text("- merge")
+    (tmp_path / ".gitlab-ci.yml").write_text("stages: [test]")
     found = read_files(tmp_path)
     name = tmp_path.name
     assert found == [

@@ -30,6 +30,8 @@ text-2,entity,Bergen,,place,,,,
 
 def test_a_file_is_read_with_the_places_of_its_rows(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(_FILE)
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    (tmp_path / ".ipynb_checkpoints" / "people-checkpoint.csv").write_text(_FILE.replace("person", "place"))
     assert read_gold(tmp_path) == Gold(
         [
             GoldRow("text-1", "entity", "Müller", "", "person", "", "", True, "people.csv:3"),
