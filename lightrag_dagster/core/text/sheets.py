@@ -10,8 +10,15 @@ from typing import NamedTuple
 
 from lightrag_dagster.errors import LightRAGError, one_line
 
-_ESCAPED = "'"
-_FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of a cell that a spreadsheet takes for a formula."""
+
+_MARK = "'"
+_KEY = re.compile(r"[A-Za-z]\d+[A-Za-z]")
+"""A part of an id, and of no date."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_WHOLE = re.compile("0|[1-9][0-9]{0,10}")
 _DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 
 
@@ -94,7 +101,23 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
         raise error(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {cause}") from None
 
 
+def marked(cell: object) -> object:
+    """Return a cell with the mark of a text if a spreadsheet would take it for a formula, a number or a date.
+
+    It would save `September 11` as 11-Sep, and 00123 as 123.
+    """
+    is_other = isinstance(cell, str) and _looks_otherwise(cell) and not _WHOLE.fullmatch(cell)
+    return f"{_MARK}{cell}" if is_other else cell
+
+
 def _cell(value: str) -> str:
-    """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
+    """Return a cell without the mark of a text."""
     value = value.strip()
-    return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
+    return value[1:] if value.startswith(_MARK) and _looks_otherwise(value) else value
+
+
+def _looks_otherwise(text: str) -> bool:
+    """Say if a text may be a formula, a number or a date: with a digit and one word at most, as months are."""
+    bare = text.lstrip(_MARK)
+    has_one_word = any(map(str.isdigit, bare)) and len(_WORD.findall(bare)) < 2
+    return bare.startswith(FORMULAS) or (has_one_word and not _KEY.search(bare))

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from lightrag_dagster.core.identity import digest, name_key
 from lightrag_dagster.core.text.sheets import files_of, read_sheet, read_text
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.stages.facts.dates import read_date
 
 COLUMNS = ("chunk", "kind", "name", "other", "type", "relation", "value", "verdict", "text")
 """Columns of a file. `other` is the second name, `value` that of a fact, `text` that of a passage."""
@@ -134,14 +133,5 @@ def _read(file: Path, name: str) -> Iterator[GoldRow]:
         if verdict not in verdicts:
             known = ", ".join(filter(None, verdicts))
             raise SettingsError(f"{place}: the verdict is {verdict!r}; write one of {known}, or nothing")
-        texts = {column: _unmarked(cells.get(column, "")) for column in COLUMNS[2:7]}
+        texts = {column: cells.get(column, "") for column in COLUMNS[2:7]}
         yield GoldRow(cells.get("chunk", ""), kind, **texts, right=verdicts[verdict], place=place)
-
-
-def marked(cell: str) -> str:
-    """Mark a date as text, which a spreadsheet would save in a form of its own."""
-    return f"'{cell}" if read_date(cell) and not cell.isdigit() else cell
-
-
-def _unmarked(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and read_date(cell[1:]) else cell

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.text.sheets import SheetRow, files_of, read_sheet, read_text
+from lightrag_dagster.core.text.sheets import SheetRow, files_of, marked, read_sheet, read_text
 from lightrag_dagster.errors import DecisionError, SettingsError
 
 
@@ -64,8 +64,62 @@ def test_line_ends_are_those_of_python() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"), [("'=1", "=1"), ("'-", "-"), ("'tis", "'tis"), (" '@x ", "@x"), ("=1", "=1")]
+    ("written", "meant"),
+    [("'=1", "=1"), ("'-", "-"), ("'tis", "'tis"), (" '@x ", "@x"), ("=1", "=1"), ("'1950", "1950")],
 )
-def test_the_sign_before_a_formula_is_taken_off(written: str, meant: str) -> None:
+def test_the_sign_before_a_formula_or_a_number_is_taken_off(written: str, meant: str) -> None:
     (row,) = read_sheet(f"a\n{written}\n", "a.csv", [], SettingsError)
     assert row.cells == {"a": meant}
+
+
+_DATES = (
+    "September 11",
+    "May 5",
+    "SEPT2",
+    "Q3 2023",
+    "2024-05-01",
+    "5 de mayo de 2024",
+    "2024年5月1日",
+    "3. März 2021",
+)
+_NUMBERS = (
+    "1/2",
+    "3-1",
+    "12.5",
+    "1.250",
+    "00123",
+    "4000123412341234",
+    "1E5",
+    "12,5 %",
+    "７",
+    "10:30 PM",
+    "'90s",
+    "'=1",
+)
+
+
+@pytest.mark.parametrize("cell", [*_DATES, *_NUMBERS, "=1", "-", "@x"])
+def test_a_cell_that_a_spreadsheet_would_rewrite_is_marked_until_it_is_read(cell: str) -> None:
+    assert marked(cell) == f"'{cell}"
+    (row,) = read_sheet(f'a\n"{marked(cell)}"\n', "a.csv", [], SettingsError)
+    assert row.cells == {"a": cell}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "Acme",
+        "1950",
+        "0",
+        "12345678901",
+        "Northwold 7 Mutual",
+        "'tis",
+        "",
+        "a 5-year plan",
+        "text-0e7fe061295f",
+        0.5,
+        None,
+    ],
+)
+def test_other_cells_are_not_marked(cell: object) -> None:
+    assert marked(cell) == cell
