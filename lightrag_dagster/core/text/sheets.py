@@ -3,12 +3,16 @@
 import codecs
 import csv
 import io
+import logging
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.errors import LightRAGError, one_line
+
+_log = logging.getLogger(__name__)
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
@@ -61,11 +65,17 @@ def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
             if not others or encoding == "utf-16":
                 raise
             text = data.decode(others[0])
+            _warn(file, others[0])
     except OSError as cause:
         raise error(f"{file} cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{file} cannot be read: {one_line(cause)}; save it as UTF-8") from cause
     return text.replace("\r\n", "\n").replace("\r", "\n")  # as Python opens text files
+
+
+@cache  # once in a process, which reads a file many times
+def _warn(file: Path, encoding: str) -> None:
+    _log.warning("%s is not UTF-8, and read as %s; save it as UTF-8 if names look wrong", file, encoding)
 
 
 def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightRAGError]) -> Iterator[SheetRow]:

@@ -9,7 +9,7 @@ with: Oslo
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -47,10 +47,12 @@ def read_files(place: Path) -> list[Placed]:
     return [decision for file in files for decision in _read(file, place)]
 
 
-def _read(file: Path, place: Path) -> Iterator[Placed]:
+def _read(file: Path, place: Path) -> Iterable[Placed]:
     name = str(Path(place.name) / file.relative_to(place)) if place.is_dir() else file.name
     text = read_text(file, DecisionError, *(["cp1252"] if file.suffix.lower() == ".csv" else []))
-    return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
+    if file.suffix.lower() != ".csv":
+        return _of_yaml(text, name)
+    return {one.decision.content: one for one in _of_csv(text, name)}.values()  # sheets of two people in one
 
 
 def _of_yaml(text: str, name: str) -> Iterator[Placed]:

@@ -105,7 +105,7 @@ def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
 
 
 def _require_agreement(rows: Iterable[GoldRow]) -> None:
-    """Raise SettingsError if one row says yes and another one no."""
+    """Raise SettingsError if one row says yes and another one no, or two give one name two types."""
     said = dict[object, GoldRow]()
     for one in rows:
         ends = sorted(map(name_key, (one.name, one.other))) if one.kind != "fact" else [one.name, one.other]
@@ -113,6 +113,9 @@ def _require_agreement(rows: Iterable[GoldRow]) -> None:
         other = said.setdefault((one.chunk if one.kind != "names" else "", one.kind, *ends, *rest), one)
         if other.right != one.right:
             raise SettingsError(f"{one.place}: the verdict is not that of the same row at {other.place}; keep one")
+        typed = said.setdefault((one.chunk, one.kind, name_key(one.name)), one) if one.type and one.right else one
+        if name_key(typed.type) != name_key(one.type):
+            raise SettingsError(f"{one.place}: the type is not that of the same name at {typed.place}; keep one")
 
 
 def _read(file: Path, name: str) -> Iterator[GoldRow]:
@@ -128,6 +131,8 @@ def _read(file: Path, name: str) -> Iterator[GoldRow]:
             raise SettingsError(f"{place}: the kind is {kind!r}; write one of {', '.join(_NEEDED)}")
         if missing := [column for column in _NEEDED[kind] if not cells.get(column)]:
             raise SettingsError(f"{place}: a row of the kind {kind} has no {missing[0]!r}; fill it in")
+        if kind == "fact" and not (cells.get("other") or cells.get("value")):
+            raise SettingsError(f"{place}: a row of the kind fact has neither 'other' nor 'value'; fill one in")
         verdicts = _DONE if kind == "passage" else _VERDICTS
         verdict = cells.get("verdict", "").lower()
         if verdict not in verdicts:

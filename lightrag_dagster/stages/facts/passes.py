@@ -153,8 +153,7 @@ def _read(file: Path) -> Pass:
     except (OSError, UnicodeError) as error:
         raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
     except yaml.YAMLError as error:
-        mistake = yaml_mistake(error).replace("<unicode string>", str(file))
-        raise SettingsError(f"{file} is not valid YAML: {mistake}") from None
+        raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except (ValueError, TypeError, RecursionError) as error:
         raise SettingsError(
             f"{file} is not valid YAML: {one_line(error)}; write dates and the like in quotes"

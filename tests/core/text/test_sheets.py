@@ -39,9 +39,14 @@ def test_a_row_that_is_short_lacks_its_last_cells() -> None:
 
 
 @pytest.mark.parametrize("error", [SettingsError, DecisionError])
-def test_errors_are_of_the_class_that_is_wanted(tmp_path: Path, error: type[SettingsError | DecisionError]) -> None:
+def test_errors_are_of_the_class_that_is_wanted(
+    tmp_path: Path, error: type[SettingsError | DecisionError], caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "a.csv").write_bytes("Müller".encode("cp1252"))
     assert read_text(tmp_path / "a.csv", error, "cp1252") == "Müller"
+    assert caplog.messages == [
+        f"{tmp_path / 'a.csv'} is not UTF-8, and read as cp1252; save it as UTF-8 if names look wrong"
+    ]
     with pytest.raises(error, match="save it as UTF-8"):
         read_text(tmp_path / "a.csv", error)
     (tmp_path / "a.csv").write_bytes(b"\xff\xfea")
