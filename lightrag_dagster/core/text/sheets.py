@@ -17,7 +17,6 @@ _log = logging.getLogger(__name__)
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
 
-_MARK = "'"
 _KEY = re.compile(r"[A-Za-z]\d+[A-Za-z]")
 """A part of an id, and of no date."""
 
@@ -27,11 +26,10 @@ _DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 
 
 class SheetRow(NamedTuple):
-    """A row with its cells by column, in lower case; `place` is file:line, `overlong` if it has more cells."""
+    """A row with its cells by column, in lower case; `place` is file:line."""
 
     place: str
     cells: dict[str, str]
-    overlong: bool
 
 
 def files_of(folder: Path, *suffixes: str, deep: bool = False) -> list[Path]:
@@ -39,13 +37,9 @@ def files_of(folder: Path, *suffixes: str, deep: bool = False) -> list[Path]:
 
     Raises OSError.
     """
-    return sorted(
-        one
-        for one in (folder.rglob("*") if deep else folder.iterdir())
-        if one.suffix.lower() in suffixes
-        and not one.is_dir()
-        and not any(part.startswith(".") for part in one.relative_to(folder).parts)
-    )
+    found = folder.rglob("*") if deep else folder.iterdir()
+    shown = (one for one in found if not any(part.startswith(".") for part in one.relative_to(folder).parts))
+    return sorted(one for one in shown if one.suffix.lower() in suffixes and not one.is_dir())
 
 
 def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
@@ -88,7 +82,7 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
         error: The class of errors.
 
     Raises:
-        LightRAGError: it is not valid CSV, or has no such columns; of the class `error`.
+        LightRAGError: it is not valid CSV, has no such columns, or a row has more; of the class `error`.
     """
     header = text.partition("\n")[0]
     told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
@@ -106,7 +100,9 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
         for row in rows:
             cells = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
             line = bool(told) + rows.line_num - sum(value.count("\n") for value in cells.values())
-            yield SheetRow(f"{name}:{line}", cells, any(row.get(None, ())))
+            if any(row.get(None, ())):
+                raise error(f"{name}:{line}: there are more cells than columns; put a text with commas in quotes")
+            yield SheetRow(f"{name}:{line}", cells)
     except csv.Error as cause:
         raise error(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {cause}") from None
 
@@ -116,18 +112,17 @@ def marked(cell: object) -> object:
 
     It would save `September 11` as 11-Sep, and 00123 as 123.
     """
-    is_other = isinstance(cell, str) and _looks_otherwise(cell) and not _WHOLE.fullmatch(cell)
-    return f"{_MARK}{cell}" if is_other else cell
+    return f"'{cell}" if isinstance(cell, str) and _may_change(cell) and not _WHOLE.fullmatch(cell) else cell
 
 
 def _cell(value: str) -> str:
     """Return a cell without the mark of a text."""
     value = value.strip()
-    return value[1:] if value.startswith(_MARK) and _looks_otherwise(value) else value
+    return value[1:] if value.startswith("'") and _may_change(value) else value
 
 
-def _looks_otherwise(text: str) -> bool:
+def _may_change(text: str) -> bool:
     """Say if a text may be a formula, a number or a date: with a digit and one word at most, as months are."""
-    bare = text.lstrip(_MARK)
+    bare = text.lstrip("'")
     has_one_word = any(map(str.isdigit, bare)) and len(_WORD.findall(bare)) < 2
     return bare.startswith(FORMULAS) or (has_one_word and not _KEY.search(bare))

@@ -98,11 +98,9 @@ def _of_mapping(entry: object, place: str) -> Placed:
 
 
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
-    for place, values, overlong in read_sheet(text, name, ("action", "name"), DecisionError):
+    for place, values in read_sheet(text, name, ("action", "name"), DecisionError):
         if not (action := values.get("action", "").lower()):
             continue  # a row of a review without a decision
-        if overlong:
-            raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         other = values.get("with", "")
         is_one = action not in ("merge", "apart") and not re.fullmatch(_QUOTED, other)
         names = tuple(filter(None, (values.get("name", ""), *([other] if is_one else _values(other)))))

@@ -119,14 +119,11 @@ def _require_agreement(rows: Iterable[GoldRow]) -> None:
 
 
 def _read(file: Path, name: str) -> Iterator[GoldRow]:
-    for place, cells, overlong in read_sheet(
-        read_text(file, SettingsError, "cp1252"), name, ("chunk", "kind", "verdict"), SettingsError
-    ):
+    text = read_text(file, SettingsError, "cp1252")
+    for place, cells in read_sheet(text, name, ("chunk", "kind", "verdict"), SettingsError):
         kind = cells.get("kind", "").lower()
         if not any(cells.values()):
             continue  # an empty line
-        if overlong:
-            raise SettingsError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         if kind not in _NEEDED:
             raise SettingsError(f"{place}: the kind is {kind!r}; write one of {', '.join(_NEEDED)}")
         if missing := [column for column in _NEEDED[kind] if not cells.get(column)]:

@@ -26,16 +26,16 @@ def test_files_of_a_folder_are_those_that_are_not_hidden(tmp_path: Path) -> None
 
 
 def test_a_row_is_placed_at_its_first_line() -> None:
-    text = 'Name , text\nA,"one\ntwo\nthree"\n\nB,"x, y"\nC,d,e\n'
+    text = 'Name , text\nA,"one\ntwo\nthree"\n\nB,"x, y"\nC,d,,\n'
     assert list(read_sheet(text, "a.csv", ["name"], SettingsError)) == [
-        SheetRow("a.csv:2", {"name": "A", "text": "one\ntwo\nthree"}, False),
-        SheetRow("a.csv:6", {"name": "B", "text": "x, y"}, False),
-        SheetRow("a.csv:7", {"name": "C", "text": "d"}, True),
+        SheetRow("a.csv:2", {"name": "A", "text": "one\ntwo\nthree"}),
+        SheetRow("a.csv:6", {"name": "B", "text": "x, y"}),
+        SheetRow("a.csv:7", {"name": "C", "text": "d"}),
     ]
 
 
 def test_a_row_that_is_short_lacks_its_last_cells() -> None:
-    assert list(read_sheet("name,text\nA\n", "a.csv", [], SettingsError)) == [SheetRow("a.csv:2", {"name": "A"}, False)]
+    assert list(read_sheet("name,text\nA\n", "a.csv", [], SettingsError)) == [SheetRow("a.csv:2", {"name": "A"})]
 
 
 @pytest.mark.parametrize("error", [SettingsError, DecisionError])
