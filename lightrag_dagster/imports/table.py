@@ -54,7 +54,7 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
         else:
             rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
             places = ((f"{file.name}: row {number}", row) for number, row in rows)
-            left = [(place, _named(row, place, _TAKEN)) for place, row in places]
+            left = [(place, named) for place, row in places if (named := _named(row, place, _TAKEN))]
             if not left:
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:

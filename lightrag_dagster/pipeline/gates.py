@@ -11,7 +11,7 @@ from textwrap import shorten
 import pyarrow as pa
 
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.core.text.sheets import read_text
+from lightrag_dagster.core.text.sheets import files_of, read_text
 from lightrag_dagster.errors import QueryError, SettingsError
 from lightrag_dagster.indexes.changes import count_changes
 from lightrag_dagster.indexes.sql import TableFiles, open_tables, published_tables, results
@@ -62,7 +62,7 @@ def read_checks(settings: Settings) -> dict[str, str]:
     if folder is None:
         return {}
     try:
-        files = sorted(path for path in folder.iterdir() if path.suffix == ".sql")
+        files = files_of(folder, ".sql")
     except OSError as error:
         raise SettingsError(
             f"setting checks: {folder.absolute()} cannot be listed: {error.strerror}; name a folder with files *.sql"
