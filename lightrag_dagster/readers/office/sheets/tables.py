@@ -3,15 +3,14 @@
 A blank row ends a table only if names of columns follow: many tables have blank rows inside.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.readers.header_row import NUMBER, says_names
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
-_NUMBER = re.compile(r"[\W_]*\d")
 _HIDDEN = "(hidden)"
 _MOST_REPEATED = 100_000  # cells
 
@@ -111,7 +110,7 @@ def _begins(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
         return False
     known = set().union(*(sheet.rows[number] for number in table))
     below = [sheet.rows[number] for number in rows[1:]]
-    return not known.issuperset(names) or any(_NUMBER.match(row.get(column, "")) for row in below for column in names)
+    return not known.issuperset(names) or any(NUMBER.match(row.get(column, "")) for row in below for column in names)
 
 
 def _are_notes(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
@@ -126,12 +125,12 @@ def _are_titles(sheet: Sheet, titles: Sequence[int], rows: Sequence[int]) -> boo
     if wide.intersection(titles):
         return True
     names = sheet.rows[rows[0]]
-    numeric = any(_NUMBER.match(cell) for number in rows[1:] for cell in sheet.rows[number].values())
+    numeric = any(NUMBER.match(cell) for number in rows[1:] for cell in sheet.rows[number].values())
     return _are_names(names) and (numeric or len(names) > 2)
 
 
 def _are_names(row: dict[int, str]) -> bool:
-    return not any(map(_NUMBER.match, row.values()))
+    return not any(map(NUMBER.match, row.values()))
 
 
 def _table(sheet: Sheet, numbers: Sequence[int]) -> str:
@@ -145,7 +144,7 @@ def _table(sheet: Sheet, numbers: Sequence[int]) -> str:
         for name, column in zip(names, columns, strict=True)
     ]
     hidden = sheet.hidden_rows
-    marks = [_HIDDEN if hidden.issuperset(numbers[:height]) else ""] if hidden.intersection(numbers) else []
+    marks = [_HIDDEN if height and hidden.issuperset(numbers[:height]) else ""] if hidden.intersection(numbers) else []
     lines = [_line([*header, *marks]), "|" + " --- |" * (len(header) + len(marks))]
     for number in numbers[height:]:
         row = sheet.rows[number]
@@ -166,10 +165,13 @@ def _line(cells: list[str]) -> str:
 
 
 def _names(sheet: Sheet, numbers: Sequence[int], columns: Sequence[int]) -> tuple[list[str], int]:
-    """Return the names of columns, and the number of their rows: more than one below joined cells."""
+    """Return the names of columns, and the number of their rows: more than one below joined cells, or none at all."""
     height = 1
     while height < len(numbers) - 1 and _goes_on(sheet, numbers[height - 1], numbers[height], columns[0]):
         height += 1
+    read = ([sheet.rows[number].get(column, "") for column in columns] for number in numbers)
+    if height == 1 and says_names(read) is False:
+        return [""] * len(columns), 0
     rows = [sheet.rows[number] for number in numbers[:height]]
     return [" ".join(dict.fromkeys(row[column] for row in rows if column in row)) for column in columns], height
 

@@ -65,6 +65,7 @@ def test_a_blank_row_ends_a_table_only_above_names(text: str, tables: int) -> No
         ("Region;Sales;\nNorth;1;2", "B1:C1", ["Region | Sales | Sales", "North | 1 | 2"]),
         ("A;B;C\nx;both;\ny;1;2", "B2:C2", ["A | B | C", "x | both | both", "y | 1 | 2"]),
         ("Name;;Ida\nTown;;Corley", "A1:B1 A2:B2 C1:D1 C2:D2", ["Name | Ida", "Town | Corley"]),
+        ("North;12\nSouth;13", "", ["", "North | 12", "South | 13"]),
         ("A;B\nNorth\ny;1", "A2:B2", ["A | B", "North", "y | 1"]),
         ("A;B\nx;1\ny;2", "A2:XFD1048576", ["A | B", "x | 1", "y | 2"]),
     ],
