@@ -5,6 +5,7 @@ A blank row ends a table only if names of columns follow: many tables have blank
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from lightrag_dagster.readers.header_row import NUMBER, says_names
@@ -12,6 +13,7 @@ from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
 _HIDDEN = "(hidden)"
+_MOST_SIDES = 20
 _MOST_REPEATED = 100_000  # cells
 
 
@@ -23,7 +25,51 @@ class _TablePart(NamedTuple):
 
 
 def to_markdown(sheet: Sheet) -> list[str]:
-    """Return the tables and paragraphs of a worksheet."""
+    """Return the tables and paragraphs of a worksheet; of tables beside each other, the left one first."""
+    return [text for side in _sides(sheet) for text in _texts(side)]
+
+
+def _sides(sheet: Sheet) -> list[Sheet]:
+    """Return the parts of a worksheet between empty columns, together unless each has a table of its own."""
+    columns = set[int]().union(*sheet.rows.values())
+    starts = sorted(column for column in columns if column - 1 not in columns)
+    if not 1 < len(starts) <= _MOST_SIDES:
+        return [sheet]
+    joined = [area for area in sheet.joined if len(sheet.rows.get(area.row, ())) > 1]
+    parts = [replace(sheet, rows={}) for _ in starts]
+    for number, row in sheet.rows.items():
+        for column, text in row.items():
+            parts[bisect_right(starts, column) - 1].rows.setdefault(number, {})[column] = text
+    sides = parts[:1]
+    for part in parts[1:]:
+        if _is_apart(sides[-1], part, joined):
+            sides.append(part)
+        else:
+            for number, row in part.rows.items():
+                sides[-1].rows.setdefault(number, {}).update(row)
+    return sides
+
+
+def _is_apart(left: Sheet, right: Sheet, joined: Sequence[Area]) -> bool:
+    """Return True if a part has a table of its own: with names, and a different text at the start of each row.
+
+    It is also two columns away or goes on below the other one: next to an empty column a table may go on.
+    """
+    columns = [sorted(set[int]().union(*side.rows.values())) for side in (left, right)]
+    heads = [min((n for n, row in side.rows.items() if len(row) > 1), default=None) for side in (left, right)]
+    last, first = columns[0][-1], columns[1][0]
+    for side, used, head in zip((left, right), columns, heads, strict=True):
+        if head is None or len(side.rows[head]) < len(used) or not _are_names(side.rows[head]):
+            return False
+    keys = [row.get(first, "") for number, row in right.rows.items() if number > (heads[1] or 0)]
+    if len({*keys, ""}) <= max(len(keys), 2) or any(map(NUMBER.match, keys)):
+        return False
+    is_far = first > last + 2 or max(right.rows) > max(left.rows)
+    return is_far and not any(area.column < first and area.last_column > last for area in joined)
+
+
+def _texts(sheet: Sheet) -> list[str]:
+    """Return the tables and paragraphs of a part of a worksheet."""
     numbers = sorted(number for number, row in sheet.rows.items() if row)
     _repeat(sheet, numbers)
     if any(len(sheet.rows[number]) > 1 for number in numbers):

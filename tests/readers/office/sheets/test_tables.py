@@ -51,6 +51,43 @@ def test_a_blank_row_ends_a_table_only_above_names(text: str, tables: int) -> No
     assert sum("| --- |" in part for part in to_markdown(sheet(text))) == tables
 
 
+LISTS = [";Plant;Cost;;;Person;Team", ";Kessing;100;;;Ida;Radar", ";Corley;90;;;Bo;Weir"]
+COSTS, STAFF = ["Plant | Cost", "Kessing | 100", "Corley | 90"], ["Person | Team", "Ida | Radar", "Bo | Weir"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "joined", "expected"),
+    [
+        (LISTS, (), [*COSTS, *STAFF]),
+        ([";Costs;;;;Staff", *LISTS], (), ["Costs", *COSTS, "Staff", *STAFF]),
+        ([";Costs;;;;Staff", *LISTS], ("B1:C1", "F1:G1"), ["Costs", *COSTS, "Staff", *STAFF]),
+        ([";Overview", *LISTS], ("B1:G1",), ["Overview", *COSTS, *STAFF]),
+        ([one.replace(";;;", ";;") for one in [*LISTS, ";;;;;Per;Lock"]], (), [*COSTS, *STAFF, "Per | Lock"]),
+    ],
+)
+def test_tables_beside_each_other_are_several(lines: list[str], joined: tuple[str, ...], expected: list[str]) -> None:
+    text = "\n".join(to_markdown(sheet("\n".join(lines), *joined)))
+    assert [line.strip("| ") for line in text.split("\n") if "---" not in line] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("Item;Cost;;Owner;Note\nPump;5;;Ida;a\nSeal;6;;Bo;b", ()),
+        ("Item;Cost;;Owner;Note\nPump;5;;Ida;a\nSeal;6;;Bo;b\nTotal;11", ()),
+        ("Item;Cost;;;Owner;Note\nPump;5;;;Ida;a\nSeal;6;;;Ida;b", ()),
+        ("Item;Cost;;;Owner;Note\nPump;5;;;Ida;a\nSeal;6;;;;b\nLid;7;;;Bo;b", ()),
+        ("No;Item;;;Qty;Price\n1;Pump;;;5;6\n2;Seal;;;7;8\n;;;;Sum;50", ()),
+        ("Region;Code;;;2023;2024\nNorth;N;;;a;b\nSouth;S;;;c;d", ()),
+        ("Item;Cost;;;Owner\nPump;5;;;Ida\nSeal;6;;;Bo", ()),
+        ("Item;Cost;;;Owner;Note\nPump;5;;;Ida;a\nSeal;6;;;Bo;b", ("B1:D1",)),
+        ("Name;Street;;;City;Land\nIda;Weir;;;Ulm;DE", ()),
+    ],
+)
+def test_a_table_with_an_empty_column_stays_one(text: str, joined: tuple[str, ...]) -> None:
+    assert sum("| --- |" in part for part in to_markdown(sheet(text, *joined))) == 1
+
+
 # Reported cases B6, B10.
 @pytest.mark.parametrize(
     ("text", "joined", "expected"),
