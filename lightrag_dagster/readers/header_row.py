@@ -9,7 +9,7 @@ NUMBER = re.compile(r"[\W_]*\d")
 """The beginning of a number, a date, or another value such as `12 March`."""
 
 _AMOUNT = re.compile(r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d+)?")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+YEAR = re.compile(r"(?:19|20)\d\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _KEY, _YEARS = ":", "year"
 _SAMPLE_ROWS = 50
@@ -43,7 +43,7 @@ def _kind(cells: Iterable[str]) -> str:
     form, count = max(Counter(map(_form, filled)).items(), key=lambda one: one[1], default=("", 0))
     if 2 * count <= len(filled):
         return ""
-    return _YEARS if form == "0" and all(map(_YEAR.fullmatch, filled)) else form
+    return _YEARS if form == "0" and all(map(YEAR.fullmatch, filled)) else form
 
 
 def _form(cell: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from lightrag_dagster.readers.header_row import NUMBER, says_names
+from lightrag_dagster.readers.header_row import NUMBER, YEAR, says_names
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
@@ -128,7 +128,7 @@ def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_TablePart]:
         held = []
         if not rows and not is_last:
             held = titles
-        elif _are_notes(sheet, titles, part.table) if not rows else part.table and _begins(sheet, rows, part.table):
+        elif _are_notes(sheet, titles, part.table) if not rows else _begins(sheet, titles, rows, part):
             yield part
             part = _TablePart(titles, rows)
         elif part.table:
@@ -149,12 +149,18 @@ def _blocks(numbers: Sequence[int]) -> Iterator[list[int]]:
             start = place
 
 
-def _begins(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
-    """Return True if rows after a blank one begin another table: with names, and other columns or numbers below."""
-    names = sheet.rows[rows[0]]
-    if not _are_names(names):
+def _begins(sheet: Sheet, titles: Sequence[int], rows: Sequence[int], part: _TablePart) -> bool:
+    """Return True if rows after a blank one begin another table: with names, and other columns or numbers below.
+
+    Below a title as that of the table before, which has no such rows inside, texts are another table too.
+    """
+    if not part.table or not _begin_with_names(sheet, rows):
         return False
-    known = set().union(*(sheet.rows[number] for number in table))
+    is_plain = len(rows) > 1 < len(part.table) and all(len(sheet.rows[number]) > 1 for number in part.table)
+    if is_plain and titles and part.titles and _are_notes(sheet, titles, part.table):
+        return True
+    names = sheet.rows[rows[0]]
+    known = set().union(*(sheet.rows[number] for number in part.table))
     below = [sheet.rows[number] for number in rows[1:]]
     return not known.issuperset(names) or any(NUMBER.match(row.get(column, "")) for row in below for column in names)
 
@@ -170,9 +176,16 @@ def _are_titles(sheet: Sheet, titles: Sequence[int], rows: Sequence[int]) -> boo
     wide = {area.row for area in sheet.joined if area.last_column > area.column}
     if wide.intersection(titles):
         return True
+    return _begin_with_names(sheet, rows)
+
+
+def _begin_with_names(sheet: Sheet, rows: Sequence[int]) -> bool:
+    """Return True if the first of some rows has words alone, or words and years above amounts."""
     names = sheet.rows[rows[0]]
-    numeric = any(NUMBER.match(cell) for number in rows[1:] for cell in sheet.rows[number].values())
-    return _are_names(names) and (numeric or len(names) > 2)
+    if _are_names(names):
+        return True
+    read = ([sheet.rows[number].get(column, "") for column in sorted(names)] for number in rows)
+    return says_names(read) is True and all(YEAR.fullmatch(name) for name in names.values() if NUMBER.match(name))
 
 
 def _are_names(row: dict[int, str]) -> bool:
