@@ -109,7 +109,10 @@ BOLD = "<td><p><strong>{}</strong></p></td>"
             f"<table><thead>{rows(cells('5', '1'))}</thead>{rows(cells('7', '2'))}</table>",
             lines("| 5 | 1 |", "| 7 | 2 |"),
         ),
-        (table(cells("Region", "2023", "2024"), cells("North", "1", "2")), lines("| Region | 2023 | 2024 |", "| North | 1 | 2 |")),
+        (
+            table(cells("Region", "2023", "2024"), cells("North", "1", "2")),
+            lines("| Region | 2023 | 2024 |", "| North | 1 | 2 |"),
+        ),
     ],
 )
 def test_a_row_of_values_or_beside_labels_is_no_header(page: str, text: str) -> None:

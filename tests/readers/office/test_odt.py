@@ -352,6 +352,8 @@ def test_a_table_in_a_text_is_an_attachment() -> None:
 
 
 def test_a_table_of_contents_is_left_out() -> None:
-    contents = f"<text:index-body><text:index-title>{p('Contents')}</text:index-title>{p('Liability 3')}</text:index-body>"
+    contents = (
+        f"<text:index-body><text:index-title>{p('Contents')}</text:index-title>{p('Liability 3')}</text:index-body>"
+    )
     found = read(f"<text:table-of-content>{contents}</text:table-of-content>{h('Liability')}{p('We pay.')}")
     assert (found.text, found.note) == ("# Liability\n\nWe pay.", None)
