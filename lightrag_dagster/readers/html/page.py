@@ -56,6 +56,9 @@ _NAMES = {
 }
 """Names of `<meta>` in HTML, Open Graph and Dublin Core, by property."""
 
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_WRITTEN = re.compile(rf" on (?:(?P<before>\d\d?) )?(?P<month>{_MONTHS}) (?:(?P<after>\d\d?), )?(?P<year>\d{{4}})$")
+
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the main text of a page, headings as Markdown headings, without menus and footers.
@@ -182,9 +185,14 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
         name = element.get("name") or element.get("property") or ""
         meta.setdefault(name.lower(), []).append(element.get("content"))
     author, day, tags = ([value for name in names for value in meta.get(name, [])] for names in _NAMES.values())
+    line = _first_text(tree, "//div[@class='page-metadata']") or ""  # of Confluence
+    written = _WRITTEN.search(line)
+    if written and (written["before"] or written["after"]):
+        month = _MONTHS.split("|").index(written["month"]) + 1
+        day.append(f"{written['year']}-{month:02}-{int(written['before'] or written['after']):02}")
     return make_properties(
         title=_first_text(tree, "//head/title") or _first_text(tree, "//h1"),
-        author=author[:1],
+        author=author[:1] or _first_text(tree, "//div[@class='page-metadata']//span[@class='author']"),
         day=next(iter(day), None),
         tags=", ".join(tags),
         language=tree.get("lang"),

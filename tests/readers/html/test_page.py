@@ -199,3 +199,20 @@ def test_a_long_line_or_row_is_read_in_time(line: bytes) -> None:
     started = time.process_time()
     assert len(read(b"<p>" + line).text) > len(line) // 4
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("", None),
+        (" on Mar 05, 2024", "2024-03-05"),
+        (", last modified by <span class='editor'> Bo Lenz</span> on 12 Dec 2024", "2024-12-12"),
+        (" on Feb 31, 2024", None),
+        (" on 12. März 2024", None),
+    ],
+)
+def test_the_line_of_confluence_says_who_wrote_a_page(said: str, day: str | None) -> None:
+    line = f"<div class='page-metadata'>\nCreated by <span class='author'> Ida Wren</span>{said}\n</div>"
+    found = read(f"<title>OPS : Runbook</title><div id='main-content'>{line}<p>Restart it.</p></div>".encode())
+    assert found.properties.author == "Ida Wren"
+    assert str(found.properties.date or "") == (day or "")
