@@ -71,23 +71,24 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """
     settings = _settings_for(options)
     reason = f"import table {file.name} --source {options.source}"
-    base, decisions, (lines, stated) = imports.read_table(file, signed() | {"reason": reason})
+    base, decisions, (lines, stated), over = imports.read_table(file, signed() | {"reason": reason})
     if base:
         imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
     with building(Home.of(settings)) if base and not options.dry_run else nullcontext():
         new, numbers = imports.take_new(settings, decisions, dry_run=True)
-        facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
+        facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new, "passed_over": over}
+        passed = f" Columns passed over: {', '.join(over)}." if over else ""
         if lines:
             rows = {"text": "{subject}", "facts": stated}
             named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": rows}
             facts |= {"facts": len(lines), "named_sources": {options.source: named}}
-            _write_facts(console, lines, named, options)
+            _write_facts(console, lines, named, options, passed)
         if not options.dry_run:
             _, numbers = imports.take_new(settings, decisions, dry_run=False)
         if not options.as_json and (decisions or not lines):
             taken = "would be taken" if options.dry_run else "taken"
             before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
-            console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
+            console.print(f"Decisions {taken}: {new:,}{before}.{passed}{f' {_NEXT}' if numbers else ''}")
             if numbers:
                 if any(one.decision.action == "add" and one.decision.type for one in decisions):
                     console.print(_TYPES_STAY)
@@ -105,7 +106,9 @@ def _settings_for(options: ImportOptions) -> Settings:
     return load_settings()
 
 
-def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
+def _write_facts(
+    console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions, passed: str
+) -> None:
     """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
     file, text = Path(str(named["uri"])), "\n".join([*lines, ""])
     with disk_errors(file):
@@ -115,7 +118,9 @@ def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, obj
         write_text(file, text)
     if not options.as_json:
         written = "would be written" if options.dry_run else "written"
-        console.print(f"Facts {written} to {file}{others}: {len(lines):,}. These lines of lightrag.yaml read them:\n")
+        console.print(
+            f"Facts {written} to {file}{others}: {len(lines):,}.{passed} These lines of lightrag.yaml read them:\n"
+        )
         console.print(yaml.safe_dump({"named_sources": {options.source: named}}, sort_keys=False, allow_unicode=True))
 
 

@@ -139,8 +139,8 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
 def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
     """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
 
-    They are objects with a subject, a relation or words, in any list or by themselves; {} stands for others. From the first part that is not
-    valid on, each flat object is decoded or repaired by itself.
+    They are objects with a subject, a relation or words, in any list or by themselves; {} stands for others. From the
+    first part that is not valid on, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
     at, found, last_quote = 0, False, answer.rfind('"')

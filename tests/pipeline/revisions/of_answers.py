@@ -199,7 +199,13 @@ def facts() -> dict[str, Any]:
     answers = {
         "each kind of end": (answer(row(), *others), "ok"),
         "rejected": (
-            answer(row(words="Nobody"), row(relation="knows"), row(object=""), row(subject_type="place"), {"entity1": "Ada"}),
+            answer(
+                row(words="Nobody"),
+                row(relation="knows"),
+                row(object=""),
+                row(subject_type="place"),
+                {"entity1": "Ada"},
+            ),
             "ok",
         ),
         "cut off": (answer(row(), row())[:-40], "truncated"),
