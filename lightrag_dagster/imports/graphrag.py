@@ -35,6 +35,13 @@ _COLUMNS = {
     _CLAIMS: "text_unit_id type status subject_id object_id start_date end_date source_text",
 }
 _KEYS = pa.schema({"id": pa.string(), "key": pa.string()})
+_UNITS = {"entities": "text_unit_ids", "relationships": "text_unit_ids", _CLAIMS: "[text_unit_id]"}
+_OF_NO_UNIT = """
+SELECT count(DISTINCT number) - count(DISTINCT number) FILTER ("key" IS NOT NULL) FROM (
+    SELECT number, unnest(coalesce(nullif(units, []), [NULL])) AS id
+    FROM (SELECT row_number() OVER () AS number, {}::VARCHAR[] AS units FROM {})
+) LEFT JOIN unit_key USING (id)
+"""
 _ENDS = {"entity": 2, "relation": 3}  # of the names in a row
 
 
@@ -60,11 +67,17 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             silent += rows is None
             if rows:
                 answers[key_of(text)] = _answers(text, rows)
-        count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
-        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
+        rows = [*_fetched(connection, read_sql(__package__, "graphrag_claims"))] if paths[_CLAIMS] else []
         claims, schema = _claims_of(rows)
+        left = {
+            view: next(_fetched(connection, _OF_NO_UNIT.format(units, view)))[0]
+            for view, units in _UNITS.items()
+            if paths[view]
+        }
     if schema:
-        stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
+        stores.notes.append(f"claims, which are facts if their text has their words and day: {len(rows):,}")
+    if found := [f"{view} {count:,}" for view, count in left.items() if count]:
+        stores.notes.append(f"of no text unit that is there, which do not come along: {', '.join(found)}")
     if silent:
         stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 
