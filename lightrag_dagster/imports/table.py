@@ -90,9 +90,9 @@ def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
         name = _OURS.get(column.strip().lower(), column.strip().lower())
         if isinstance(value, list) and name in ("keywords", "aliases") and all(isinstance(one, str) for one in value):
             value = ", ".join(value) if name == "keywords" else value
-        elif isinstance(value, list | dict | tuple) and name in columns and value:
+        elif isinstance(value, list | dict | tuple | bytes) and name in columns and value:
             raise DecisionError(
-                f"{place} has a list or an object as `{column}`; give it a text, or to `keywords` and `aliases` texts"
+                f"{place} has a list, an object or bytes as `{column}`; give it a text, `keywords` and `aliases` texts"
             )
         if value not in (None, "", [], {}) and not (isinstance(value, float) and not math.isfinite(value)):
             found[name] = str(value).lower() if isinstance(value, bool) else _valid(value)

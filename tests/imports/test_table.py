@@ -416,14 +416,16 @@ def test_values_of_any_kind_are_texts(tmp_path: Path, row: dict[str, Any], found
 )  # fmt: skip
 def test_structures_are_refused_by_row_and_column(tmp_path: Path, column: str, value: Any) -> None:
     file = written(tmp_path / "a.jsonl", [{"name": "Y"}, {"name": "Z", column: value}])
-    with pytest.raises(DecisionError, match=rf"a\.jsonl: row 2 has a list or an object as `{column}`; give it a text"):
+    with pytest.raises(
+        DecisionError, match=rf"a\.jsonl: row 2 has a list, an object or bytes as `{column}`; give it a text"
+    ):
         read_table(file, SIGNED)
 
 
 @pytest.mark.parametrize("value", [[1, None], ["a", ["b"]], {"x": 1}])
 @pytest.mark.parametrize("column", ["aliases", "keywords"])
 def test_lists_of_texts_alone_are_taken(tmp_path: Path, column: str, value: Any) -> None:
-    with pytest.raises(DecisionError, match=f"row 1 has a list or an object as `{column}`"):
+    with pytest.raises(DecisionError, match=f"row 1 has a list, an object or bytes as `{column}`"):
         read_table(written(tmp_path / "a.jsonl", [{"name": "Z", column: value}]), SIGNED)
 
 
