@@ -9,7 +9,14 @@ from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
-from lightrag_dagster.settings.sources import PARTITION, SIDECAR_SUFFIX, RowsSettings, SourceSettings, asks_beside
+from lightrag_dagster.settings.sources import (
+    EVERY_PATH,
+    PARTITION,
+    SIDECAR_SUFFIX,
+    RowsSettings,
+    SourceSettings,
+    asks_beside,
+)
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -44,6 +51,14 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
         of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
+    origin = _place(name, settings)
+    is_file = origin.root.is_file() if isinstance(origin, LocalFolder) else getattr(origin, "required", False)
+    if is_file and (settings.exclude or settings.include != EVERY_PATH):
+        raise SourceError(f"source {name!r} is one file; remove include and exclude, or name its folder in uri")
+    return origin
+
+
+def _place(name: str, settings: SourceSettings) -> Origin:
     uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
     if is_installed(scheme):
         return InstalledSource(uri, patterns)
