@@ -10,9 +10,11 @@ from rich.console import Console
 
 from lightrag_dagster import imports
 from lightrag_dagster.cli.curate import NEXT, signed
+from lightrag_dagster.cli.losses import print_warnings
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.run import print_cost
+from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.pricing import plan_questions
@@ -76,19 +78,19 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
         imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
     with building(Home.of(settings)) if base and not options.dry_run else nullcontext():
         new, numbers = imports.take_new(settings, decisions, dry_run=True)
-        facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new, "passed_over": over}
-        passed = f" Columns passed over: {', '.join(over)}." if over else ""
+        facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
         if lines:
             rows = {"text": "{subject}", "facts": stated}
             named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": rows}
             facts |= {"facts": len(lines), "named_sources": {options.source: named}}
-            _write_facts(console, lines, named, options, passed)
+            _write_facts(console, lines, named, options)
         if not options.dry_run:
             _, numbers = imports.take_new(settings, decisions, dry_run=False)
+        print_warnings(terminal(stderr=True), [f"columns passed over: {', '.join(over)}"] if over else [])
         if not options.as_json and (decisions or not lines):
             taken = "would be taken" if options.dry_run else "taken"
             before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
-            console.print(f"Decisions {taken}: {new:,}{before}.{passed}{f' {_NEXT}' if numbers else ''}")
+            console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
             if numbers:
                 if any(one.decision.action == "add" and one.decision.type for one in decisions):
                     console.print(_TYPES_STAY)
@@ -106,9 +108,7 @@ def _settings_for(options: ImportOptions) -> Settings:
     return load_settings()
 
 
-def _write_facts(
-    console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions, passed: str
-) -> None:
+def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
     """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
     file, text = Path(str(named["uri"])), "\n".join([*lines, ""])
     with disk_errors(file):
@@ -118,9 +118,7 @@ def _write_facts(
         write_text(file, text)
     if not options.as_json:
         written = "would be written" if options.dry_run else "written"
-        console.print(
-            f"Facts {written} to {file}{others}: {len(lines):,}.{passed} These lines of lightrag.yaml read them:\n"
-        )
+        console.print(f"Facts {written} to {file}{others}: {len(lines):,}. These lines of lightrag.yaml read them:\n")
         console.print(yaml.safe_dump({"named_sources": {options.source: named}}, sort_keys=False, allow_unicode=True))
 
 

@@ -67,16 +67,15 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             silent += rows is None
             if rows:
                 answers[key_of(text)] = _answers(text, rows)
-        rows = [*_fetched(connection, read_sql(__package__, "graphrag_claims"))] if paths[_CLAIMS] else []
+        count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
+        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
         claims, schema = _claims_of(rows)
-        left = {
-            view: next(_fetched(connection, _OF_NO_UNIT.format(units, view)))[0]
-            for view, units in _UNITS.items()
-            if paths[view]
-        }
+        queries = {view: _OF_NO_UNIT.format(ids, view) for view, ids in _UNITS.items() if paths[view]}
+        left = {view: next(_fetched(connection, query))[0] for view, query in queries.items()}
+        count -= left.get(_CLAIMS, 0)
     if schema:
-        stores.notes.append(f"claims, which are facts if their text has their words and day: {len(rows):,}")
-    if found := [f"{view} {count:,}" for view, count in left.items() if count]:
+        stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
+    if found := [f"{view} {lost:,}" for view, lost in left.items() if lost]:
         stores.notes.append(f"of no text unit that is there, which do not come along: {', '.join(found)}")
     if silent:
         stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")

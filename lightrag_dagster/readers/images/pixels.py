@@ -38,8 +38,7 @@ def read(data: bytes, figures: "Figures | None" = None) -> Content:
 def picture_of(data: bytes) -> tuple[str, int, int] | None:
     """Return an image as a data URL that models take, with its width and height; None if it is small.
 
-    A large one is made smaller, one in another format becomes a JPEG. Raises ValueError or OverflowError for what
-    cannot be read.
+    A large one is made smaller, one in another format becomes a JPEG. Raises ValueError, OverflowError: unreadable.
     """
     with _opened(data, (*_FORMATS, "GIF", "BMP", "JPEG2000")) as image:
         if min(image.size) < _SMALLEST or max(image.size) > _LARGEST_RATIO * min(image.size):

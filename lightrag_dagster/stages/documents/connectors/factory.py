@@ -9,14 +9,7 @@ from urllib.request import url2pathname
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
-from lightrag_dagster.settings.sources import (
-    EVERY_PATH,
-    PARTITION,
-    SIDECAR_SUFFIX,
-    RowsSettings,
-    SourceSettings,
-    asks_beside,
-)
+from lightrag_dagster.settings.sources import PARTITION, SIDECAR_SUFFIX, RowsSettings, SourceSettings, asks_beside
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -53,7 +46,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     origin = _place(name, settings)
     is_file = origin.root.is_file() if isinstance(origin, LocalFolder) else getattr(origin, "required", False)
-    if is_file and (settings.exclude or settings.include != EVERY_PATH):
+    if is_file and (settings.exclude or "include" in settings.model_fields_set):
         raise SourceError(f"source {name!r} is one file; remove include and exclude, or name its folder in uri")
     return origin
 
