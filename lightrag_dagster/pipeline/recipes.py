@@ -43,7 +43,7 @@ _REVISIONS = {
     "raw_documents": 21,
     "chunks": 2,
     "extractions": 4,
-    "mentions": 8,
+    "mentions": 9,
     "facts": 9,
     "merge": 14,
     "stores": 15,
