@@ -42,8 +42,7 @@ def _lean(told: Any) -> Any:
 async def retrieve(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Return all that is found for a question, without the steps, whose errors name hosts and models."""
     found = (await base.aretrieve(asked.query, **asked.options())).to_dict()
-    del found["steps"]
-    return found
+    return {name: one for name, one in found.items() if name != "steps"}
 
 
 async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, Any]:

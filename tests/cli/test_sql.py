@@ -146,7 +146,10 @@ def test_columns_with_such_values_in_them_are_the_text_that_duckdb_writes(sql: R
     ("value", "written"),
     [
         ("[date '2023-01-14', null]", "[2023-01-14, NULL]"),
-        ("{'n': 1.50::decimal(4,2), 't': timestamptz '2023-01-14 00:00:00+00'}", "{'n': 1.50, 't': '2023-01-14 00:00:00+00'}"),
+        (
+            "{'n': 1.50::decimal(4,2), 't': timestamptz '2023-01-14 00:00:00+00'}",
+            "{'n': 1.50, 't': '2023-01-14 00:00:00+00'}",
+        ),
         ("['x', 'a, b']::varchar[2]", "[x, 'a, b']"),
         ("map {'k': 'nan'::double}", "{k=nan}"),
         ("union_value(one := ['x'])", "[x]"),

@@ -266,7 +266,9 @@ def test_a_quote_is_a_sentence_of_the_document_and_the_newest_ones_come_first(se
         ("ฝนตก แม่น้ำในประเทศไทยท่วม", "ไทย", "ฝนตก แม่น้ำในประเทศไทยท่วม"),
     ],
 )
-def test_a_quote_is_the_sentence_that_has_the_name_as_a_whole_word(content: str, name: str, sentence: str | None) -> None:
+def test_a_quote_is_the_sentence_that_has_the_name_as_a_whole_word(
+    content: str, name: str, sentence: str | None
+) -> None:
     with duckdb.connect() as connection:
         statements = (files("lightrag_dagster.exports") / "sql/okf.sql").read_text("utf-8").split(";\n")
         for one in statements:

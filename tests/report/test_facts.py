@@ -41,7 +41,13 @@ def test_facts_are_counted_and_both_sides_of_a_contradiction_shown(tmp_path: Pat
 
 def test_contradictions_have_an_order_of_their_own(tmp_path: Path) -> None:
     facts = [
-        {**RENT, "fact_id": f"fact-{number}", "subject_id": 0, "value": f"{number * 7 % 10} EUR", "number": float(number)}
+        {
+            **RENT,
+            "fact_id": f"fact-{number}",
+            "subject_id": 0,
+            "value": f"{number * 7 % 10} EUR",
+            "number": float(number),
+        }
         for number in range(10)
     ]
     evidence = [{"fact_id": one["fact_id"], "source": "papers", "path": "lease.md"} for one in facts]
