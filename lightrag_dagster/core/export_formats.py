@@ -12,4 +12,4 @@ REPORT_FILE = "report.html"
 REPORT_REVISION = "7"
 """Revision of the page: one of another revision is made again."""
 
-EXPORT_REVISION = "3"
+EXPORT_REVISION = "4"

@@ -51,5 +51,23 @@ def test_contradictions_that_are_cut_are_told(tmp_path: Path) -> None:
     assert found["left_out"] == [f"contradictions: {found['total'] - 1} more"]
 
 
+def test_contradictions_have_an_order_of_their_own(tmp_path: Path) -> None:
+    facts = [
+        {
+            **RENT,
+            "fact_id": f"fact-{number}",
+            "subject_id": 0,
+            "value": f"{number * 7 % 10} EUR",
+            "number": float(number),
+        }
+        for number in range(10)
+    ]
+    evidence = [{"fact_id": one["fact_id"], "source": "papers", "path": "lease.md"} for one in facts]
+    found = facts_of(graph_of(tmp_path, ["Quay 4", "Sollen"], facts=facts, evidence=evidence), BOUNDS)
+    assert found is not None
+    said = [(one["says"], one["other"]) for one in found["contradictions"]]
+    assert (len(said), said) == (45, sorted(said))
+
+
 def test_without_a_pass_there_is_nothing(tmp_path: Path) -> None:
     assert facts_of(graph_of(tmp_path, ["one"]), BOUNDS) is None
