@@ -12,6 +12,7 @@ from tests.cli.test_cli import command
 from tests.loopback import Answer, Loopback, Reply
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
+from tests.support import FLOOD
 
 SETTINGS: dict[str, dict[str, object]] = {
     "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
@@ -125,6 +126,27 @@ def test_waiting_outlasts_a_provider_that_is_away(
     code, output, errors = command(capfd, monkeypatch, "run", "--wait")
 
     assert (code, "Published" in output) == ((0, True) if patience else (2, False)), errors
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+def test_a_batch_that_is_gone_withholds_its_source_alone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    (tmp_path / "sources" / "wiki").mkdir()
+    (tmp_path / "sources" / "wiki" / "flood.md").write_text(FLOOD)
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=6)
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    del loopback.batches.batches["batch_0"]
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait")
+
+    assert (code, errors) == (1, "")
+    assert "notes is withheld: " in output
+    assert "has no batch batch_0" in output
+    assert "Published" in output
 
 
 @pytest.mark.long

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from tenacity import wait_fixed
 
-from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError, TransientProviderError
+from lightrag_dagster.errors import (
+    PermanentProviderError,
+    ProviderAccessError,
+    ProviderError,
+    StoreError,
+    TransientProviderError,
+)
 from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import batches as batches_module
 from lightrag_dagster.models.batch import model as batch_model
@@ -508,7 +514,7 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert asyncio.run(step(home, llm())) is None
     loopback.batches.reset()
     (batch,) = ledger_of(home)
-    with pytest.raises(ProviderAccessError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
+    with pytest.raises(PermanentProviderError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
         asyncio.run(step(home, llm()))
 
     assert cancel(home, llm()) == [False]
