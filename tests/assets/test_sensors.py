@@ -357,11 +357,10 @@ def test_of_a_source_that_was_removed_nothing_fails_any_more(
 
 def test_a_tick_that_fails_is_no_sign_of_life(instance: dg.DagsterInstance, settings: Settings) -> None:
     settings.sources.rmdir()
-    settings.sources.write_text("no folder can be listed")
     with pytest.raises(SourceError):
         publishes(instance, settings)
     assert DAEMON not in Looks(Home(settings.home).ledger).read()
-    settings.sources.unlink()
+    settings.sources.mkdir()
     publishes(instance, settings)
     assert DAEMON in Looks(Home(settings.home).ledger).read()
 
