@@ -211,7 +211,7 @@ class BatchLedger(Database):
         """Return the extractions that can continue, each with its batches and their states.
 
         None of its batches is submitted; and one has ended, or none is left to submit, or the provider has no other.
-        One of which no report came since `silent` counts as ended: a run of who waits for it finds out why, and tells.
+        Or no report came of one since `silent`: the run finds out why, and tells.
         They are in the order of their sources; that of a backfill is first.
         """
         batches, idle = dict[WaitingExtraction, list[Batch]](), not self.names(UNDER_WAY)
@@ -220,9 +220,9 @@ class BatchLedger(Database):
                 batches.setdefault(waiting, []).append(batch)
         due = dict[WaitingExtraction, list[str]]()
         for waiting in sorted(batches, key=_order):
-            lost = {batch.name for batch in batches[waiting] if batch.state == UNDER_WAY and batch.reported_at < silent}
-            states = {ENDED if batch.name in lost else batch.state for batch in batches[waiting]}
-            if UNDER_WAY not in states and (ENDED in states or PREPARED not in states or idle):
+            states = {batch.state for batch in batches[waiting]}
+            lost = any(batch.state == UNDER_WAY and batch.reported_at < silent for batch in batches[waiting])
+            if lost or (UNDER_WAY not in states and (ENDED in states or PREPARED not in states or idle)):
                 due[waiting] = [f"{batch.name} {batch.state}" for batch in batches[waiting]]
         return due
 
