@@ -74,6 +74,7 @@ def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] |
     if step == last_step(recipes, ingestion.source):
         looks.good([ingestion.source], backfill=tables.candidate)
     if isinstance(reports, Waiting):
+        looks.continued(ingestion.source, backfill=tables.candidate)
         batches = {"batches": sorted(reports.batches)}
         waits = "extractions" if step == "extractions" else "readings"
         return dg.AssetObservation(namespace.key(waits), partition=ingestion.source, metadata=batches)

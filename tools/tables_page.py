@@ -18,9 +18,9 @@ Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries
 not this page.
 
 The tables up to `contradictions` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql`
-and `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
-says so in italics. Of what is built, `raw_documents.modified_at` alone is of a wall clock, and `facts_now` of today: a
-clean build has the same rows.
+and `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its
+meaning says so in italics. Of what is built, `raw_documents.modified_at` alone is of a wall clock, and `facts_now` of
+today: a clean build has the same rows.
 """
 
 _OTHERS = {

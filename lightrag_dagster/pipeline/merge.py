@@ -93,6 +93,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
             remove_gone_passes(home, source, situation.pass_names(source))
         last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and summaries_to_make(last, recipes)):
+            generations.set_newest(home, last)  # the pointer to it may be lost
             return MergeReport(last, merged=False)
         _require_tables(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)

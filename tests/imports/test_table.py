@@ -250,7 +250,7 @@ def test_a_row_without_a_name_is_told_what_it_needs(tmp_path: Path) -> None:
 
 def test_blank_rows_are_passed_over_as_spreadsheets_write_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name;type;aliases\n;;\nAcme;organization;AIP\n;;\n")
-    _, decisions, _ = read_table(tmp_path / "a.csv", SIGNED)
+    _, decisions, *_ = read_table(tmp_path / "a.csv", SIGNED)
     assert [(one.decision.action, one.place) for one in decisions] == [
         ("retype", "a.csv: row 2"),
         ("merge", "a.csv: row 2"),

@@ -99,6 +99,15 @@ def _plain(path: Path) -> object:
     return record
 
 
+def test_a_scope_is_published_although_the_pointer_of_the_merge_was_lost(settings: Settings) -> None:
+    write_all(settings, SHOWN)
+    first_build(settings)
+    Home(settings.home).newest.unlink()
+    scoped = with_scopes(settings, board=BOARD)
+    assert run(scoped).rejected == {}
+    assert published(scoped.within("board")).rows["raw_documents"] == 4
+
+
 @pytest.mark.parametrize("rule", [pytest.param(BOARD, marks=pytest.mark.long), {"paths": ("open/*",)}])
 def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
     tmp_path: Path, settings: Settings, rule: Mapping[str, tuple[str, ...]]
