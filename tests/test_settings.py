@@ -155,6 +155,20 @@ def test_an_empty_path_is_an_unset_one_and_not_the_working_folder() -> None:
     assert settings.gold.folder is None
 
 
+def test_a_path_may_begin_with_the_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/mia")
+    write("sources: ~/docs\nquestions: ~/q.yaml\ngold: {folder: ~/gold}\n")
+    settings = load_settings()
+    assert (settings.sources, settings.questions) == (Path("/home/mia/docs"), Path("/home/mia/q.yaml"))
+    assert settings.gold.folder == Path("/home/mia/gold")
+
+
+def test_a_price_without_that_of_output_is_refused() -> None:
+    write("llm:\n  prices:\n    mine: {input: 3}\n")
+    with pytest.raises(SettingsError, match=r"^setting llm\.prices\.mine\.output: "):
+        load_settings()
+
+
 @pytest.mark.parametrize("name", ["home", "sources"])
 def test_an_empty_home_or_folder_of_sources_is_refused(name: str) -> None:
     """It would be the working folder, all of which would be read."""

@@ -16,7 +16,7 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.curation import rules
 from lightrag_dagster.curation.desk import KnownNames, accept_loss, in_documents, known_names, take, undo
 from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
@@ -101,7 +101,8 @@ def check_decisions(console: Console) -> None:
         missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     held = "decision is in force and holds together", "decisions are in force and hold together"
     console.print(f"{counted(len(found.decisions), *held)}.")
-    for line in [*missing, *_removed_whole(found.decisions, known)]:
+    scopes = misnamed_scopes(found.decisions, settings)
+    for line in [*missing, *scopes, *_removed_whole(found.decisions, known)]:
         console.print(line)
 
 
@@ -156,6 +157,13 @@ def unknown_names(decisions: Sequence[rules.Placed], named: Mapping[str, str], k
     for at, name in enumerate(unknown):
         meant = _meant(known, name) if at < _LISTED else ""
         yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{meant}."
+
+
+def misnamed_scopes(decisions: Sequence[rules.Placed], settings: Settings) -> Iterator[str]:
+    """Yield a line for each scope in decisions that the settings do not have: no reader sees what it was to show."""
+    for decision, place in decisions:
+        for scope in sorted({*decision.scopes} - settings.scopes.keys()):
+            yield f"{place} names the scope “{scope}”, and `scopes` of the settings has none of that name."
 
 
 def _removed_whole(

@@ -37,10 +37,10 @@ def check_readings(console: Console) -> None:
         columns = ("relation", "from", "to or value", "dated", "single")
         print_table(console, columns, [*_relations(one)], wrap=set(columns))
     if not passes:
-        console.print(
-            "There is no pass: the setting `readings` names no folder of schemas, as `readings: readings` in "
-            "lightrag.yaml does, and no source has rows.facts."
-        )
+        missing = "the setting `readings` names no folder of schemas, as `readings: readings` in lightrag.yaml does"
+        if settings.readings:
+            missing = f"no file NAME.yaml is in {settings.readings}"
+        console.print(f"There is no pass: {missing}, and no source has rows.facts.")
         return
     try:
         warnings = [*pass_warnings(Situation.looking(settings))]

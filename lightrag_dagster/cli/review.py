@@ -7,7 +7,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
-from lightrag_dagster.cli.curate import NEXT, signed, unknown_names
+from lightrag_dagster.cli.curate import NEXT, described, misnamed_scopes, signed, unknown_names
 from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.curation import desk
@@ -88,9 +88,12 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     console.print(f"{taken} taken from {file}.{before} {when}")
     if len(numbers) > 1:
         console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
+    # The names of a row are the ends of a relation, but for merge and apart.
+    told = [f"{at}: {described(one)}." for one, at in found.new if one.action not in ("merge", "apart")]
     named = in_force(settings).curation.named
     with desk.known_names(Home.of(settings)) as known:
-        for line in unknown_names(found.new, named, known) if known else ():
+        unknown = unknown_names(found.new, named, known) if known else ()
+        for line in [*told, *unknown, *misnamed_scopes(found.new, settings)]:
             console.print(line)
 
 

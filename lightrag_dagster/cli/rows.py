@@ -14,13 +14,10 @@ from typing import Literal, TextIO
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.core.text.sheets import FORMULAS, marked
 from lightrag_dagster.errors import LightRAGError
 
 Form = Literal["table", "csv", "escaped csv", "json"]
-
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that a spreadsheet takes for a formula."""
-
 
 _LONGEST_NAME = 255
 """Most bytes of the name of a file, which no system takes longer."""
@@ -55,7 +52,7 @@ def print_rows(
 
 def write_csv(
     columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
+    rows: Iterable[Iterable[object]],
     *,
     escape_formulas: bool = False,
     file: TextIO | None = None,
@@ -92,8 +89,9 @@ def require_new(file: Path, with_what: str, error: type[LightRAGError], *suffixe
 def write_new_csv(
     file: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], error: type[LightRAGError]
 ) -> None:
-    """Write a new file for spreadsheets: with the mark by which they know UTF-8, and no formula. Raises `error`."""
-    write_new(file, lambda opened: write_csv(columns, rows, escape_formulas=True, file=opened), error, "utf-8-sig")
+    """Write a new file for spreadsheets: with the mark by which they know UTF-8; its cells stay. Raises `error`."""
+    cells = (map(marked, row) for row in rows)
+    write_new(file, lambda opened: write_csv(columns, cells, file=opened), error, "utf-8-sig")
 
 
 def write_new(
@@ -142,7 +140,7 @@ def _in_json(cell: object) -> object:
 
 
 def _as_text(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

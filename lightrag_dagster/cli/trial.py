@@ -52,7 +52,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     run = f"try-{uuid4()}"
     trial = try_recipe(settings, tried.applied(settings), documents, questions, run)
     if not as_json:
-        _print(console, trial)
+        _print(console, trial, len(questions))
     try:
         compared = try_gold(settings, tried.applied(settings), run)
     except LightRAGError as error:  # such as the limit, of which the sample took most
@@ -67,17 +67,16 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
         console.print(f"{compared}.")
 
 
-def _print(console: Console, trial: Trial) -> None:
+def _print(console: Console, trial: Trial, filed: int) -> None:
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
     for what, names in _differences(trial.before, trial.after).items():
         if names:
             console.print(f"{len(names):,} {what}: {some_of(sorted(names))}")
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. A backfill of all "
-        f"should cost about {dollars(trial.backfill_cost_usd)}, passes included, less what the trials have bought."
+        f"should cost about {dollars(trial.backfill_cost_usd)}, passes included, less what the trials have bought.\n"
+        f"Questions that name documents of the sample alone, and are asked: {trial.questions:,} of {filed:,}."
     )
-    if not trial.questions:
-        console.print("No question names documents of the sample alone; see --questions.")
 
 
 def _rows(trial: Trial) -> list[tuple[str, ...]]:

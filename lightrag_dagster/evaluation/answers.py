@@ -5,15 +5,14 @@ and does not stop the others.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
+from lightrag_dagster.errors import PermanentProviderError, QueryError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import CUT_OFF, KnowledgeBase
-from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.schemas import ANSWERS
 
 
@@ -35,7 +34,6 @@ def answer_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], pre
         previous: ANSWERS before. A row is kept, with its snapshot id, when model and messages would be the same.
 
     Raises:
-        QueryError: a question cannot be asked.
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
         EmbeddingError: the embedder is not the one of the snapshot.
     """
@@ -70,14 +68,14 @@ def _answered(
         "request_key": "",
     }
     try:
-        prepared = knowledge.prepare(question.question, mode=cast(ModeName | None, question.mode))
+        prepared = knowledge.prepare(question.question, mode=question.mode)
         messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
         key = digest(knowledge.chat_identity, messages)
         old = before.get((row["question"], row["mode"]))
         if old and old.get("request_key") == key:
             return _Made(old, asked=False, failed=bool(old["error"]))
         answer = knowledge.answer(prepared)
-    except (TransientProviderError, PermanentProviderError) as error:
+    except (TransientProviderError, PermanentProviderError, QueryError) as error:
         return _Made(row | {"error": str(error)}, failed=True, again=isinstance(error, TransientProviderError))
     is_cut = CUT_OFF in answer.retrieval.notes
     files = {name: [one.file for one in getattr(answer, name)] for name in ("references", "cited")}

@@ -4,11 +4,11 @@ An answer is compared with the known one, and judged by a language model.
 """
 
 import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unicodedata import category
 
 import pyarrow as pa
 
@@ -38,7 +38,7 @@ JUDGED = pa.schema(
 _WORST, _BEST = 1, 5
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ATTEMPTS = 2
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")  # a Chinese character is one
 _KEYS = ["mode", "question"]
 
 
@@ -147,4 +147,5 @@ def f1(answer: str, known: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
+    plain = "".join(one for one in text.lower() if category(one)[0] not in "PS")
+    return _WORD.findall(_ARTICLES.sub(" ", plain))

@@ -13,6 +13,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.sheets import read_text
 from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings.unknown import first_fault
 from lightrag_dagster.settings.yaml_files import load_yaml
 
@@ -27,7 +28,7 @@ class FiledQuestion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = Field(min_length=1)
-    mode: str | None = None
+    mode: ModeName | None = None
     documents: list[Annotated[str, AfterValidator(composed)]] = []
     chunks: list[str] = []
     answer: str | None = None
@@ -72,5 +73,6 @@ def answer_inputs(snapshot_id: str, questions: Sequence[FiledQuestion]) -> dict[
 def _content(path: Path) -> Any:
     text = read_text(path, SettingsError)
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
+        # Blank lines before each, so that an error names its own.
+        return [json.loads("\n" * at + line) for at, line in enumerate(text.split("\n")) if line.strip()]
     return load_yaml(text)

@@ -35,6 +35,13 @@ _COLUMNS = {
     _CLAIMS: "text_unit_id type status subject_id object_id start_date end_date source_text",
 }
 _KEYS = pa.schema({"id": pa.string(), "key": pa.string()})
+_UNITS = {"entities": "text_unit_ids", "relationships": "text_unit_ids", _CLAIMS: "[text_unit_id]"}
+_OF_NO_UNIT = """
+SELECT count(DISTINCT number) - count(DISTINCT number) FILTER ("key" IS NOT NULL) FROM (
+    SELECT number, unnest(coalesce(nullif(units, []), [NULL])) AS id
+    FROM (SELECT row_number() OVER () AS number, {}::VARCHAR[] AS units FROM {})
+) LEFT JOIN unit_key USING (id)
+"""
 _ENDS = {"entity": 2, "relation": 3}  # of the names in a row
 
 
@@ -63,8 +70,13 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
         rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
         claims, schema = _claims_of(rows)
+        queries = {view: _OF_NO_UNIT.format(ids, view) for view, ids in _UNITS.items() if paths[view]}
+        left = {view: next(_fetched(connection, query))[0] for view, query in queries.items()}
+        count -= left.get(_CLAIMS, 0)
     if schema:
         stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
+    if found := [f"{view} {lost:,}" for view, lost in left.items() if lost]:
+        stores.notes.append(f"of no text unit that is there, which do not come along: {', '.join(found)}")
     if silent:
         stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 

@@ -145,7 +145,7 @@ def bring_up_to_date(
 
         tag = "backfill" if backfill or knowledge_base else "run"
         with building(home) as lock, open_jobs(settings, display, tag, account) as jobs:
-            work = _PendingWork(situation.recipes, lock, jobs, outcome)
+            work = _PendingWork(situation.recipes, lock, jobs, outcome, account)
             work.everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(Situation.looking(settings))
     named = [one.name for one in sources] if names else states.sources if names is not None else []
@@ -224,8 +224,8 @@ def make_report(settings: Settings, display: Display) -> None:
 class _PendingWork:
     """The pending work of one run, as jobs of Dagster."""
 
-    def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome) -> None:
-        self._recipes, self._lock = recipes, lock
+    def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome, account: str) -> None:
+        self._recipes, self._lock, self._account = recipes, lock, account
         self._home = Home.of(recipes.settings)
         self._jobs = jobs
         self._outcome = outcome
@@ -255,8 +255,12 @@ class _PendingWork:
         if settings.builds_graph and without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
             self._outcome.graph_built = True
+        ledger = Ledger(self._home.ledger)
+        before = ledger.spent(self._account)
         for job, asset in evaluations_pending(self._now()):
             self._jobs.execute(job, assets=[asset])
+        if (usd := ledger.spent(self._account) - before) > 0:
+            self._outcome.notes["questions"] = [f"Of the cost, ${usd:.4f} is for filed questions and gold passages."]
         if pruned := self._jobs.prune():
             self._outcome.tidied.append(pruned)
 

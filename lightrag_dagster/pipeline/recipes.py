@@ -40,10 +40,10 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 20,
+    "raw_documents": 21,
     "chunks": 2,
     "extractions": 4,
-    "mentions": 8,
+    "mentions": 9,
     "facts": 9,
     "merge": 14,
     "stores": 15,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.core.text.sanitise import sanitise, with_characters
 from lightrag_dagster.readers.inline import no_heading
 
 _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
@@ -17,15 +17,13 @@ _NAMED = 3  # attachments in a note, and doubts
 _SEPARATORS = re.compile(r"[,;]")
 
 # Values that programs write into a property that the author left empty.
-_PLACEHOLDERS = {
-    "anonymous",
-    "openpyxl",
-    "powerpoint presentation",
-    "python-docx",
-    "unknown",
-    "unspecified",
-    "untitled",
-}
+_PLACEHOLDER = re.compile(
+    r"\(?(anonymous|openpyxl|python-docx|un(known|specified|titled)|(microsoft office|windows)[ -](user|benutzer)"
+    r"|(utilisateur|usuario|utente)( d[ei])? (microsoft office|windows)"
+    r"|powerpoint[ -]?(presentat\w+|präsentation|プレゼンテーション|演示文稿)"
+    r"|(a?pr[eé][sz]\w+|презентация)( standard)?( d[eio]| programu| aplikace)? powerpoint)\)?",
+    re.IGNORECASE,
+)
 
 
 class UnreadableError(ValueError):
@@ -60,7 +58,8 @@ class Content:
 
     `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
     are the pages, from 0, whose text is in images, if any. `left_out` is text of the file that is not content, such
-    as menus, deleted words and headers that repeat; its words do not count as lost.
+    as menus, deleted words and headers that repeat; its words do not count as lost. `answered`
+    is the number of its lines of earlier mails, into which answers may be written.
     """
 
     text: str | list[str]
@@ -69,6 +68,7 @@ class Content:
     drawn: tuple[int, ...] = ()
     note: str | None = None
     left_out: tuple[str, ...] = ()
+    answered: int = 0
 
 
 class Figure(NamedTuple):
@@ -168,5 +168,5 @@ def one_text(value: object) -> str | None:
     """Return a text or number as one line; None for anything else, and for what tools write where nothing is said."""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
-    text = " ".join(sanitise(str(value)).split())
-    return text if text and text.strip("()").casefold() not in _PLACEHOLDERS else None
+    text = " ".join(sanitise(with_characters(str(value))).split())
+    return text if text and not _PLACEHOLDER.fullmatch(text) else None

@@ -11,7 +11,6 @@ from lightrag_dagster.readers.chapter import Chapter
 from lightrag_dagster.readers.content import Content, UnreadableError, bounded
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.archive import DAMAGED, open_archive, parse_part, read_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -39,7 +38,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
                 left_out.append(chapter.text)
                 continue
             figure_of = partial(_figure, archive, name, figures)
-            texts.append(with_references(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip()))
+            texts.append(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip())
         text = "\n\n".join(filter(None, texts))
         note = "; ".join(bounded(doubts)) or None
         return Content(text, read_properties(archive, places[0]), note=note, left_out=tuple(left_out))

@@ -12,8 +12,7 @@ STRUCK = r"text-decoration(?:-line)?:[^;}]*line-through"
 
 _NUMBER = re.compile(r"[+\-−–]?\d+|\d+[+\-−–]")  # the second as the charge of an ion
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_REFERENCE = re.compile(r"&(?=#?\w+;)")
-_HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}(?=\s)|(?:\A|(?<=[^\n]\n)) {0,3}(?!-- $)(?=(?:=+|-+)[ \t\r]*$)", re.MULTILINE)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
 _CODE_OR_MARKED = re.compile(
     r"(?P<code>^(?P<fence> {0,3}(?:```+|~~~+)).*?^(?P=fence).*?$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
@@ -63,11 +62,6 @@ def alternative_text(text: str) -> str:
 def check_box(checked: bool) -> str:
     """Return a check box as Markdown writes it."""
     return "[x]" if checked else "[ ]"
-
-
-def with_references(text: str) -> str:
-    """Return decoded text for a place that resolves HTML's references to characters: a shown `&lt;` is no `<`."""
-    return _REFERENCE.sub("&amp;", text)
 
 
 def no_heading(line: str) -> str:

@@ -56,7 +56,7 @@ class PriceSettings(Section):
     cache_write: float | None = Field(
         default=None, ge=0, description="Input tokens written to the cache; as `input` where unset."
     )
-    output: float = Field(default=0.0, ge=0, description="Output tokens.")
+    output: float = Field(ge=0, description="Output tokens.")
 
 
 class PlaceSettings(Section):

@@ -25,10 +25,11 @@ ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
 _UNSET_IF_EMPTY = BeforeValidator(lambda path: path or None)
-OptionalPath = Annotated[Path | None, _UNSET_IF_EMPTY]
+_EXPANDED = AfterValidator(lambda one: Path.home() / one.relative_to("~") if one and one.parts[:1] == ("~",) else one)
+OptionalPath = Annotated[Path | None, _UNSET_IF_EMPTY, _EXPANDED]
 """A path, which is unset if it is empty: an empty one would be the working folder."""
 
-GivenPath = Annotated[Path, _UNSET_IF_EMPTY]
+GivenPath = Annotated[Path, _UNSET_IF_EMPTY, _EXPANDED]
 """A path that is refused if it is empty."""
 
 

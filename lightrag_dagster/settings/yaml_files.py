@@ -45,7 +45,8 @@ def yaml_mistake(error: yaml.YAMLError) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return type(error).__name__
     mark = error.problem_mark
-    return f"line {mark.line + 1}, column {mark.column + 1} of {mark.name}: {error.problem}"
+    name = f" of {mark.name}".removesuffix(" of <unicode string>")  # of a text, whose file the reader names
+    return f"line {mark.line + 1}, column {mark.column + 1}{name}: {error.problem}"
 
 
 def lines_of(text: str, place: Iterable[int | str]) -> list[int]:

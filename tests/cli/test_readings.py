@@ -65,7 +65,12 @@ def test_a_mistake_is_told_with_its_file_and_line(
 
 def test_without_a_pass_that_is_said(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = command(capfd, monkeypatch, "readings", "check")
-    assert (code, "There is no pass" in output) == (0, True)
+    assert (code, "There is no pass: the setting `readings` names no folder" in output) == (0, True)
+    Path("readings").mkdir()
+    Path("readings/staff.yaml.txt").write_text(SCHEMA)
+    monkeypatch.setenv("LIGHTRAG_READINGS", "readings")
+    code, output, _ = command(capfd, monkeypatch, "readings", "check")
+    assert (code, "There is no pass: no file NAME.yaml is in readings, and no source has" in output) == (0, True)
 
 
 def test_a_draft_is_a_schema_and_replaces_none(

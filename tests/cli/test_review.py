@@ -80,10 +80,18 @@ def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
 
 
 def test_names_of_a_file_that_no_document_has_are_told(twice: Ask, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("action,name,with,into\nmerge,Bergen,Marta Lindqist,Berg\nadd,Ulla,,\n")
+    (tmp_path / "a.csv").write_text(
+        "action,name,with,into\nmerge,Bergen,Marta Lindqist,Berg\nadd,Ulla,,\nremove,Bergen,Marta Lindqvist,\n"
+    )
     said = twice("curate", "review", str(tmp_path / "a.csv"), "--take")
     assert "a.csv:2: no document has the name “Marta Lindqist”; the nearest are “Marta Lindqvist”, " in said
     assert said.count("no document") == 1
+    assert "a.csv:4: the relation of “Bergen” and “Marta Lindqvist” is removed." in said
+    assert "a.csv:2: “" not in said
+    (tmp_path / "b.yaml").write_text("- describe: Bergen\n  text: A town.\n  scopes: [partnres]\n")
+    said = twice("curate", "review", str(tmp_path / "b.yaml"), "--take")
+    assert "b.yaml:1 names the scope “partnres”, and `scopes` of the settings has none of that name." in said
+    assert "decision 4 names the scope “partnres”, " in twice("curate", "check")
 
 
 def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Path) -> None:

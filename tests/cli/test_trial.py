@@ -42,6 +42,7 @@ def test_a_comparison_is_printed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert stored == 2 < tried
     assert "naive, recall@5" in result.output
     assert "2 documents; 2 of 2 chunks" in result.output
+    assert "Questions that name documents of the sample alone, and are asked: 1 of 1." in result.output
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import QueryError
 from lightrag_dagster.evaluation.answers import answer_all
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.settings import Settings, load_settings
@@ -60,9 +59,13 @@ def test_the_same_question_twice_is_one_row(configured: Settings) -> None:
         assert answer_all(knowledge, [], None).rows.num_rows == 0
 
 
-def test_a_mode_that_is_none(configured: Settings) -> None:
-    with KnowledgeBase.open(settings=configured) as knowledge, pytest.raises(QueryError, match="no mode 'clever'"):
-        answer_all(knowledge, [FiledQuestion(question=WEIR, mode="clever")], None)
+def test_a_question_that_cannot_be_asked_is_a_row_with_the_reason(configured: Settings) -> None:
+    with KnowledgeBase.open(settings=configured) as knowledge:
+        made = answer_all(knowledge, [FiledQuestion(question="?"), *QUESTIONS], None)
+    errors = {row["question"]: row["error"] for row in made.rows.to_pylist()}
+    assert (made.asked, made.failed, made.asked_again) == (3, 1, 0)
+    assert errors["?"].startswith("the question '?' is too short; use at least 3 letters")
+    assert errors[WEIR] is None
 
 
 def test_an_answer_that_is_cut_off_says_so(configured: Settings, loopback: Loopback) -> None:
@@ -72,7 +75,7 @@ def test_an_answer_that_is_cut_off_says_so(configured: Settings, loopback: Loopb
         assert answer_all(knowledge, QUESTIONS[:1], made.rows) == (made.rows, 0, 1, 0)  # kept, and still cut off
     (row,) = made.rows.to_pylist()
     assert (row["answer"], made.failed) == ("Halden Weir is", 1)
-    assert row["error"] == "the answer is cut off; raise llm.max_output_tokens"
+    assert row["error"] == "the answer is cut off; raise llm.roles.answer.max_output_tokens"
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, 0), (503, 1)])

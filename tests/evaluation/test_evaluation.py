@@ -24,6 +24,11 @@ from tests.loopback import Loopback, Reply
         ("", "Friday Clock", 0, 0),
         ("a the", "The!", 1, 1),
         ("clock clock", "clock", 0, 2 / 3),
+        ("It’s a well-known U.S. clock: $5!", "its wellknown US clock 5", 1, 1),
+        ("»Acme«", "Acme", 1, 1),
+        ("東京。", "東京", 1, 1),
+        ("東京都庁です", "東京都庁", 0, 2 * 4 / (6 + 4)),
+        ("서울 시청", "서울", 0, 2 / 3),
     ],
 )
 def test_against_the_known_answer(answer: str, known: str, match: float, overlap: float) -> None:

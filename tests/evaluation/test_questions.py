@@ -56,6 +56,12 @@ def test_no_file_is_no_question() -> None:
             "'Who.' should find twice",
         ),
         ("q.jsonl", '{"question": "Who?"', "not valid JSON lines"),
+        (
+            "q.jsonl",
+            '{"question": "Who?"}\n\n{"question": }',
+            "not valid JSON lines: Expecting value: line 3 column 14",
+        ),
+        ("q.yaml", "- {question: 'Who?', mode: fusoin}", "0.mode: Input should be 'fusion', 'naive', "),
         ("q.yaml", "- {question: 'When?', answer: 2023-02-30}", "cannot be read as timestamp; write a text in quotes"),
         ("q.yaml", "[" * 3000, "is not valid YAML: it is nested too deeply"),
         ("q.jsonl", '{"question": ' + "[" * 100_000, "is not valid JSON lines: maximum recursion depth"),

@@ -156,5 +156,5 @@ def test_a_budget_that_does_not_bound_a_model_is_told_before_a_run(limit: str) -
     assert access_warnings(settings) == []
     (line,) = access_warnings(settings.changed(llm={limit: 5.0}))
     assert line.startswith("the price of model mine is not known")
-    priced = {limit: 5.0, "prices": {"mine": {"input": 0}}}
+    priced = {limit: 5.0, "prices": {"mine": {"input": 0, "output": 0}}}
     assert access_warnings(settings.changed(llm=priced)) == []

@@ -163,7 +163,7 @@ def test_a_model_that_is_open_over_midnight_has_an_entry_a_day(
 def test_an_embedder_that_is_open_over_midnight_has_an_entry_a_day(
     any_home: Home, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    priced = EMBEDDING.model_copy(update={"prices": {EMBEDDING.model: PriceSettings(input=1.0)}})
+    priced = EMBEDDING.model_copy(update={"prices": {EMBEDDING.model: PriceSettings(input=1.0, output=0.0)}})
     now = time.time()
 
     async def ask() -> None:
@@ -319,7 +319,7 @@ def test_a_failure_that_is_not_retried_needs_no_money_for_another_attempt(any_ho
 
 def test_an_embedder_that_does_not_answer_is_not_asked_beyond_a_limit(any_home: Home, loopback: Loopback) -> None:
     loopback.delay = 5.0
-    prices = {EMBEDDING.model: PriceSettings(input=1.0)}
+    prices = {EMBEDDING.model: PriceSettings(input=1.0, output=0.0)}
     slow = EMBEDDING.model_copy(update={"prices": prices, "timeout": 0.1})
     slow = slow.model_copy(update={"max_retries": 5})
 

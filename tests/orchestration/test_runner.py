@@ -245,6 +245,21 @@ def test_the_month_of_one_source_that_is_spent_stops_no_other(settings: Settings
 
 
 @pytest.mark.long
+def test_what_filed_questions_cost_is_told(settings: Settings, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.chat = lambda body: offline_answer(body) if role_of(body) == "extract" else "Priya Nair did [1]."
+    (questions := tmp_path / "questions.yaml").write_text("- question: Who repaired the gauge at Halden Weir?\n")
+    paid = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"}, extraction={"gleaning": 0})
+    write_source(paid, "notes", {"river.md": RIVER})
+    first = run(paid)
+    outcome = run(paid.changed(questions=questions))
+    assert first.cost_usd > 0
+    assert "questions" not in first.notes
+    assert outcome.notes["questions"] == [
+        f"Of the cost, ${outcome.cost_usd:.4f} is for filed questions and gold passages."
+    ]
+
+
+@pytest.mark.long
 def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     llm = {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}

@@ -42,6 +42,7 @@ def with_checks(settings: Settings, folder: Path, **checks: str) -> Settings:
     """Return settings with a folder of checks, by name without suffix."""
     folder.mkdir(exist_ok=True)
     (folder / "notes.txt").write_text("no check")
+    (folder / "._notes.sql").write_bytes(b"\xff")  # as macOS writes beside a file of another disk
     for name, text in checks.items():
         (folder / f"{name}.sql").write_text(text)
     return settings.changed(checks=folder)

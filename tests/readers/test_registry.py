@@ -51,7 +51,7 @@ def _read_pages(data: bytes) -> Content:
     ("data", "text", "pages"),
     [
         (b"One.\fTwo.", "One.\n\nTwo.", (0, 6)),
-        (b" One. \f\n\fTwo &amp; three.\f", "One.\n\nTwo & three.", (0, 4, 6, 18)),
+        (b" One. \f\n\fTwo &amp; three.\f", "One.\n\nTwo &amp; three.", (0, 4, 6, 22)),
         (b"\fTwo.", "Two.", (0, 0)),
         (b"", "", (0,)),
     ],
@@ -62,6 +62,15 @@ def test_a_format_is_one_entry_and_may_have_pages(
     monkeypatch.setitem(FORMATS, ".paged", FileFormat("application/x-paged", _read_pages, has_headings=False))
     assert extract_text(data, "a.PAGED") == ExtractedText("a.PAGED", text, "application/x-paged", pages)
     assert media_type("a.paged") == "application/x-paged"
+
+
+@pytest.mark.parametrize(
+    "path", ["a.json", "a.yaml", "a.py", "a.sql", "a.xml", "a.js", "a.toml", "a.log", "a.txt", "a.rst", "README.md"]
+)
+def test_references_of_html_are_characters_of_the_author_in_code_and_data(path: str) -> None:
+    code = 's = s.replace("&", "&amp;").replace("<", "&lt;") + "&#10;&#124;"'
+    data = f"```\n{code}\n```" if path.endswith(".md") else code
+    assert extract_text(data.encode(), path).text == data
 
 
 @pytest.mark.parametrize(

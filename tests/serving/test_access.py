@@ -48,8 +48,8 @@ def test_anything_else_has_none(token: str) -> None:
             f"tokens: [{{name: a, sha256: {sha256(b'').hexdigest()}}}]",
             "file, line 1: tokens.0: sha256",
         ),
-        ("tokens: [2026-99-99]", "file: it is not YAML: line 1, column 10 of <unicode string>: this cannot be read as"),
-        (f"{FILE}{FILE}", "file: it is not YAML: line 3, column 1 of <unicode string>: 'tokens' is written twice"),
+        ("tokens: [2026-99-99]", "file: it is not YAML: line 1, column 10: this cannot be read as"),
+        (f"{FILE}{FILE}", "file: it is not YAML: line 3, column 1: 'tokens' is written twice"),
         (f"tokens:\n{ENTRY}, scope: a, scope: b}}", "file: it is not YAML: line 2, column "),
         (
             f"tokens:\n{ENTRY}, scopes: hush}}",

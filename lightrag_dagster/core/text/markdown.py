@@ -74,6 +74,14 @@ def fence_after(fence: str, mark: str, info: str) -> str:
     return "" if mark.startswith(fence) and not info.strip() else fence
 
 
+def closed(text: str) -> str:
+    """Return Markdown with an end of the code that is open where the text ends."""
+    fence = ""
+    for line in _MARKED_LINE.finditer(f"\n{text}"):
+        fence = fence_after(fence, line["fence"], line["info"]) if line["fence"] else fence
+    return f"{text}\n{fence}" if fence else text
+
+
 def heading_paths(text: str) -> list[tuple[int, str]]:
     """Return for each heading its offset and the path in force from there on, such as `Guide > Install`."""
     paths: list[tuple[int, str]] = []

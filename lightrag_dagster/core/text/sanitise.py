@@ -20,13 +20,13 @@ _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 
 
 def sanitise(text: str) -> str:
-    """Return the text stripped, with HTML entities resolved, without characters that stores refuse or nothing shows.
+    """Return the text stripped, without characters that stores refuse or nothing shows.
 
     Form feeds and vertical tabs become line breaks. Accents are composed with their letters (NFC): macOS and PDF write
     them apart, questions do not.
     """
-    unescaped = visible(composed(with_characters(text.strip())))
-    return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped.translate(_BREAKS))).strip()
+    shown = visible(composed(text.strip()))
+    return (shown if _is_clean(shown) else FORBIDDEN.sub("", shown.translate(_BREAKS))).strip()
 
 
 def with_characters(text: str) -> str:

@@ -3,24 +3,43 @@
 import codecs
 import csv
 import io
+import logging
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.errors import LightRAGError, one_line
 
-_ESCAPED = "'"
-_FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+_log = logging.getLogger(__name__)
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of a cell that a spreadsheet takes for a formula."""
+
+_KEY = re.compile(r"[A-Za-z]\d+[A-Za-z]")
+"""A part of an id, and of no date."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_WHOLE = re.compile("0|[1-9][0-9]{0,10}")
 _DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 
 
 class SheetRow(NamedTuple):
-    """A row with its cells by column, in lower case; `place` is file:line, `overlong` if it has more cells."""
+    """A row with its cells by column, in lower case; `place` is file:line."""
 
     place: str
     cells: dict[str, str]
-    overlong: bool
+
+
+def files_of(folder: Path, *suffixes: str, deep: bool = False) -> list[Path]:
+    """Return the files of some endings in a folder, in order, without hidden ones; `deep` also those of folders in it.
+
+    Raises OSError.
+    """
+    found = folder.rglob("*") if deep else folder.iterdir()
+    shown = (one for one in found if not any(part.startswith(".") for part in one.relative_to(folder).parts))
+    return sorted(one for one in shown if one.suffix.lower() in suffixes and not one.is_dir())
 
 
 def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
@@ -40,11 +59,17 @@ def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
             if not others or encoding == "utf-16":
                 raise
             text = data.decode(others[0])
+            _warn(file, others[0])
     except OSError as cause:
         raise error(f"{file} cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{file} cannot be read: {one_line(cause)}; save it as UTF-8") from cause
     return text.replace("\r\n", "\n").replace("\r", "\n")  # as Python opens text files
+
+
+@cache  # once in a process, which reads a file many times
+def _warn(file: Path, encoding: str) -> None:
+    _log.warning("%s is not UTF-8, and read as %s; save it as UTF-8 if names look wrong", file, encoding)
 
 
 def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightRAGError]) -> Iterator[SheetRow]:
@@ -57,7 +82,7 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
         error: The class of errors.
 
     Raises:
-        LightRAGError: it is not valid CSV, or has no such columns; of the class `error`.
+        LightRAGError: it is not valid CSV, has no such columns, or a row has more; of the class `error`.
     """
     header = text.partition("\n")[0]
     told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
@@ -75,12 +100,29 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
         for row in rows:
             cells = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
             line = bool(told) + rows.line_num - sum(value.count("\n") for value in cells.values())
-            yield SheetRow(f"{name}:{line}", cells, any(row.get(None, ())))
+            if any(row.get(None, ())):
+                raise error(f"{name}:{line}: there are more cells than columns; put a text with commas in quotes")
+            yield SheetRow(f"{name}:{line}", cells)
     except csv.Error as cause:
         raise error(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {cause}") from None
 
 
+def marked(cell: object) -> object:
+    """Return a cell with the mark of a text if a spreadsheet would take it for a formula, a number or a date.
+
+    It would save `September 11` as 11-Sep, and 00123 as 123.
+    """
+    return f"'{cell}" if isinstance(cell, str) and _may_change(cell) and not _WHOLE.fullmatch(cell) else cell
+
+
 def _cell(value: str) -> str:
-    """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
+    """Return a cell without the mark of a text."""
     value = value.strip()
-    return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
+    return value[1:] if value.startswith("'") and _may_change(value) else value
+
+
+def _may_change(text: str) -> bool:
+    """Say if a text may be a formula, a number or a date: with a digit and one word at most, as months are."""
+    bare = text.lstrip("'")
+    has_one_word = any(map(str.isdigit, bare)) and len(_WORD.findall(bare)) < 2
+    return bare.startswith(FORMULAS) or (has_one_word and not _KEY.search(bare))

@@ -9,17 +9,17 @@ with: Oslo
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import yaml
 
-from lightrag_dagster.core.text.sheets import read_sheet, read_text
+from lightrag_dagster.core.text.sheets import files_of, read_sheet, read_text
 from lightrag_dagster.curation.rules.decisions import ACTIONS, Placed, check_decision
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import yaml_mistake
 
-_SUFFIXES = {".yaml", ".yml", ".csv"}
+_SUFFIXES = (".yaml", ".yml", ".csv")
 _LISTS = ("sources", "paths", "types", "scopes")
 _COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
 _QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
@@ -34,7 +34,7 @@ def in_a_cell(name: str) -> str:
 
 
 def read_files(place: Path) -> list[Placed]:
-    """Read the decisions in a file, or in all YAML and CSV files below a folder.
+    """Read the decisions in a file, or in all YAML and CSV files below a folder that are not hidden.
 
     Raises:
         DecisionError: a file cannot be read, or is not of decisions; the message names file and line.
@@ -43,14 +43,16 @@ def read_files(place: Path) -> list[Placed]:
         raise DecisionError(f"{place}, the setting `curation`, is missing; make it, or unset the setting")
     if not place.is_dir() and place.suffix.lower() not in _SUFFIXES:
         raise DecisionError(f"{place} is not a file of decisions; name it .yaml or .csv")
-    files = sorted(one for one in place.rglob("*") if not one.is_dir()) if place.is_dir() else [place]
-    return [decision for file in files if file.suffix.lower() in _SUFFIXES for decision in _read(file, place)]
+    files = files_of(place, *_SUFFIXES, deep=True) if place.is_dir() else [place]
+    return [decision for file in files for decision in _read(file, place)]
 
 
-def _read(file: Path, place: Path) -> Iterator[Placed]:
+def _read(file: Path, place: Path) -> Iterable[Placed]:
     name = str(Path(place.name) / file.relative_to(place)) if place.is_dir() else file.name
     text = read_text(file, DecisionError, *(["cp1252"] if file.suffix.lower() == ".csv" else []))
-    return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
+    if file.suffix.lower() != ".csv":
+        return _of_yaml(text, name)
+    return {one.decision.content: one for one in _of_csv(text, name)}.values()  # sheets of two people in one
 
 
 def _of_yaml(text: str, name: str) -> Iterator[Placed]:
@@ -96,11 +98,9 @@ def _of_mapping(entry: object, place: str) -> Placed:
 
 
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
-    for place, values, overlong in read_sheet(text, name, ("action", "name"), DecisionError):
+    for place, values in read_sheet(text, name, ("action", "name"), DecisionError):
         if not (action := values.get("action", "").lower()):
             continue  # a row of a review without a decision
-        if overlong:
-            raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         other = values.get("with", "")
         is_one = action not in ("merge", "apart") and not re.fullmatch(_QUOTED, other)
         names = tuple(filter(None, (values.get("name", ""), *([other] if is_one else _values(other)))))

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.evaluation.gold.judged import extracted, name_chunks, rows_of
-from lightrag_dagster.evaluation.gold.rows import COLUMNS, marked
+from lightrag_dagster.evaluation.gold.rows import COLUMNS
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import in_memory, view_files
@@ -40,4 +40,4 @@ def draft(situation: Situation, known: set[str], count: int) -> Iterator[list[ob
 
 
 def _cells(row: dict[str, str]) -> list[object]:
-    return [marked(row.get(column, "")) for column in COLUMNS]
+    return [row.get(column, "") for column in COLUMNS]

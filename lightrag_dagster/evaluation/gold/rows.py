@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import digest, name_key
-from lightrag_dagster.core.text.sheets import read_sheet, read_text
+from lightrag_dagster.core.text.sheets import files_of, read_sheet, read_text
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.stages.facts.dates import read_date
 
 COLUMNS = ("chunk", "kind", "name", "other", "type", "relation", "value", "verdict", "text")
 """Columns of a file. `other` is the second name, `value` that of a fact, `text` that of a passage."""
@@ -57,7 +56,7 @@ class Gold(NamedTuple):
 
 
 def read_gold(folder: Path | None) -> Gold:
-    """Read all CSV files of a folder, or one; without one, nothing.
+    """Read all CSV files of a folder that are not hidden, or one; without one, nothing.
 
     Raises:
         SettingsError: there is no such folder, a row cannot be read, or two contradict each other; the message names
@@ -67,9 +66,7 @@ def read_gold(folder: Path | None) -> Gold:
         return Gold([], {}, set(), [])
     if not folder.exists():
         raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
-    files = [folder]
-    if folder.is_dir():
-        files = sorted(one for one in folder.rglob("*") if one.suffix.lower() == ".csv" and not one.is_dir())
+    files = files_of(folder, ".csv", deep=True) if folder.is_dir() else [folder]
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name))
@@ -108,7 +105,7 @@ def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
 
 
 def _require_agreement(rows: Iterable[GoldRow]) -> None:
-    """Raise SettingsError if one row says yes and another one no."""
+    """Raise SettingsError if one row says yes and another one no, or two give one name two types."""
     said = dict[object, GoldRow]()
     for one in rows:
         ends = sorted(map(name_key, (one.name, one.other))) if one.kind != "fact" else [one.name, one.other]
@@ -116,34 +113,27 @@ def _require_agreement(rows: Iterable[GoldRow]) -> None:
         other = said.setdefault((one.chunk if one.kind != "names" else "", one.kind, *ends, *rest), one)
         if other.right != one.right:
             raise SettingsError(f"{one.place}: the verdict is not that of the same row at {other.place}; keep one")
+        typed = said.setdefault((one.chunk, one.kind, name_key(one.name)), one) if one.type and one.right else one
+        if name_key(typed.type) != name_key(one.type):
+            raise SettingsError(f"{one.place}: the type is not that of the same name at {typed.place}; keep one")
 
 
 def _read(file: Path, name: str) -> Iterator[GoldRow]:
-    for place, cells, overlong in read_sheet(
-        read_text(file, SettingsError, "cp1252"), name, ("chunk", "kind", "verdict"), SettingsError
-    ):
+    text = read_text(file, SettingsError, "cp1252")
+    for place, cells in read_sheet(text, name, ("chunk", "kind", "verdict"), SettingsError):
         kind = cells.get("kind", "").lower()
         if not any(cells.values()):
             continue  # an empty line
-        if overlong:
-            raise SettingsError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         if kind not in _NEEDED:
             raise SettingsError(f"{place}: the kind is {kind!r}; write one of {', '.join(_NEEDED)}")
         if missing := [column for column in _NEEDED[kind] if not cells.get(column)]:
             raise SettingsError(f"{place}: a row of the kind {kind} has no {missing[0]!r}; fill it in")
+        if kind == "fact" and not (cells.get("other") or cells.get("value")):
+            raise SettingsError(f"{place}: a row of the kind fact has neither 'other' nor 'value'; fill one in")
         verdicts = _DONE if kind == "passage" else _VERDICTS
         verdict = cells.get("verdict", "").lower()
         if verdict not in verdicts:
             known = ", ".join(filter(None, verdicts))
             raise SettingsError(f"{place}: the verdict is {verdict!r}; write one of {known}, or nothing")
-        texts = {column: _unmarked(cells.get(column, "")) for column in COLUMNS[2:7]}
+        texts = {column: cells.get(column, "") for column in COLUMNS[2:7]}
         yield GoldRow(cells.get("chunk", ""), kind, **texts, right=verdicts[verdict], place=place)
-
-
-def marked(cell: str) -> str:
-    """Mark a date as text, which a spreadsheet would save in a form of its own."""
-    return f"'{cell}" if read_date(cell) and not cell.isdigit() else cell
-
-
-def _unmarked(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and read_date(cell[1:]) else cell

@@ -23,7 +23,6 @@ from lightrag_dagster.readers.html.sections import drop_hidden, keep_sections, n
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.html.words import all_text, with_parameters
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import with_references
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
@@ -41,6 +40,11 @@ _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTAL
 _BLANKS = re.compile(rf"{BLANK}|&#(?:x2800|10240);", re.IGNORECASE)  # of a page itself: others are taken out again
 _LATE_FENCE = re.compile(r"(?:(?<=\S) |(?<=[^\s`]))(`{3,})(?=\n)")  # as of code in an item, behind its text
 
+_FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
+_INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
+_WHOLE = re.compile(
+    r"<(?:!doctype|html|head|title|body|main|article|nav|header|footer|aside)\b", re.IGNORECASE
+)  # else a part of a page
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
@@ -51,6 +55,9 @@ _NAMES = {
     "tags": ("keywords", "article:tag", "dc.subject"),
 }
 """Names of `<meta>` in HTML, Open Graph and Dublin Core, by property."""
+
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_WRITTEN = re.compile(rf" on (?:(?P<before>\d\d?) )?(?P<month>{_MONTHS}) (?:(?P<after>\d\d?), )?(?P<year>\d{{4}})$")
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
@@ -111,6 +118,8 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     found = passages(tree)
     keep_sections(tree)
     write_marks(tree)
+    if not _WHOLE.search(page):
+        keep_all(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
     tidy_lists(tree)
@@ -120,7 +129,19 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         return Content(all_text(page), properties)
     written = markdown.replace(EMPTY, "").replace(f"- {BLANK}", "").replace(BLANK, "")
     text = _unescape(_LATE_FENCE.sub(r"\n\1", written))
-    return Content(with_references(text), properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
+    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found), *hidden])))
+
+
+def keep_all(tree: lxml_html.HtmlElement) -> None:
+    """Make blocks of everything that the extraction of an article takes for no part of it, as in mails and cells."""
+    for element in tree.iter(etree.Element):
+        for name in ("class", "id", "role") if element.tag != "table" else ():
+            element.attrib.pop(name, None)
+        if element.tag in _FRAMES:
+            element.tag = "div"
+    etree.strip_tags(tree, *_INLINE)
+    for body in tree.findall("body"):
+        wrap_content(body, "div")
 
 
 def _keep_ampersands(tree: lxml_html.HtmlElement) -> None:
@@ -164,9 +185,14 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
         name = element.get("name") or element.get("property") or ""
         meta.setdefault(name.lower(), []).append(element.get("content"))
     author, day, tags = ([value for name in names for value in meta.get(name, [])] for names in _NAMES.values())
+    line = _first_text(tree, "//div[@class='page-metadata']") or ""  # of Confluence
+    written = _WRITTEN.search(line)
+    if written and (written["before"] or written["after"]):
+        month = _MONTHS.split("|").index(written["month"]) + 1
+        day.append(f"{written['year']}-{month:02}-{int(written['before'] or written['after']):02}")
     return make_properties(
         title=_first_text(tree, "//head/title") or _first_text(tree, "//h1"),
-        author=author[:1],
+        author=author[:1] or _first_text(tree, "//div[@class='page-metadata']//span[@class='author']"),
         day=next(iter(day), None),
         tags=", ".join(tags),
         language=tree.get("lang"),

@@ -100,6 +100,8 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
             del section.attrib["id"]
     for named in tree.xpath(_NAMED):
         unname(named)
+    for summary in tree.iter("summary"):  # else a heading, also of all behind its `details`
+        summary.tag = "div"
     for attribution in tree.iterfind(".//blockquote//footer"):
         attribution.tag = "p"
     for notes in tree.xpath("//div[@id='footnotes'][preceding-sibling::*[1][self::div]]"):

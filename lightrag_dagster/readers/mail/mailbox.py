@@ -28,7 +28,7 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     if not data.strip():
         return Content("")
     texts, subjects, left_out = list[str](), list[str](), list[str]()
-    notes, count, deleted = list[str](), 0, 0
+    notes, count, deleted, answered = list[str](), 0, 0, 0
     for mail in mails(data):
         count += 1
         if is_deleted(mail):
@@ -45,6 +45,7 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
         texts.append(text if subject else f"# (no subject)\n\n{text}")
         subjects.append(subject or "(no subject)")
         left_out += content.left_out
+        answered += content.answered
         notes += [f"mail {count}: {content.note}"] if content.note else []
     if not texts and not notes:
         return Content("", why_empty=f"all of its mails are marked as deleted: {deleted:,}")
@@ -55,7 +56,8 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     shown = "; ".join(notes[:_MAX_REPORTED])
     told = [f"{len(notes):,} of {count:,} mails are not read whole: {shown}"] if notes else []
     told += [f"mails marked as deleted are left out: {deleted:,}"] if deleted else []
-    return Content("\n\n".join(texts), Properties(title=title), note="; ".join(told) or None, left_out=tuple(left_out))
+    note = "; ".join(told) or None
+    return Content("\n\n".join(texts), Properties(title=title), note=note, left_out=tuple(left_out), answered=answered)
 
 
 def is_deleted(mail: bytes) -> bool:

@@ -7,6 +7,7 @@ from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
+from lightrag_dagster.core.text.markdown import closed
 from lightrag_dagster.readers.content import Content, UnreadableError, bounded, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import no_heading
@@ -17,7 +18,7 @@ from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import decode_header, header, parse_mail
 from lightrag_dagster.readers.mail.page import own_page
 from lightrag_dagster.readers.mail.payloads import payload
-from lightrag_dagster.readers.mail.quotes import without_quotes
+from lightrag_dagster.readers.mail.quotes import answered_mail, without_quotes
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
@@ -48,13 +49,16 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     if not message.keys():
         raise UnreadableError("not a mail: it has no header; give the file its own suffix")
     mail = _Mail(figures, Attachments(figures, read=attachments))
-    text = "\n\n".join(filter(None, mail.render(message, 1)))
+    text = "\n\n".join(map(closed, filter(None, mail.render(message, 1))))
     properties = make_properties(header(message, "Subject"), _authors(message), _day(message))
-    return Content(text, properties, note=mail.note, left_out=tuple(mail.left_out))
+    return Content(text, properties, note=mail.note, left_out=tuple(mail.left_out), answered=mail.answered)
 
 
 class _Mail:
-    """A mail and those in it, as Markdown; `left_out` are quotes, signatures and other forms of the texts."""
+    """A mail and those in it, as Markdown; `left_out` are quotes, signatures and other forms of the texts.
+
+    `answered` is the number of lines of earlier mails below their headers, among which may be answers.
+    """
 
     def __init__(self, figures: Figures | None, attached: Attachments) -> None:
         self._figures = figures
@@ -62,6 +66,7 @@ class _Mail:
         self._doubts: list[str] = []
         self._events: set[str] = set()
         self.left_out: list[str] = []
+        self.answered = 0
 
     @property
     def note(self) -> str | None:
@@ -86,9 +91,9 @@ class _Mail:
         yield self._text(subject, [(one, self._plain(one, images, level)) for one in bodies.texts], answers=answers)
         names, sections = list[str](), list[str]()
         for one in bodies.others:
-            found = self._other(one.part, level)
-            sections += found
             is_shown = one.part.get_content_maintype() == "image" and one.part["Content-ID"]
+            found = self._other(one.part, level) if self._figures or not is_shown else []
+            sections += found
             if not found and not is_shown and (name := file_name(one.part) or unnamed(one.part)):
                 names.append(name)
         if names:
@@ -104,6 +109,9 @@ class _Mail:
         kept = [without_quotes(text, subject, marked=marked, answers=answers) for text, marked in read]
         if not any(kept):
             kept = [text.strip() for text, _ in read]
+        else:
+            answered = [answered_mail(text, subject).splitlines() for text, _ in read]
+            self.answered += sum(bool(line.strip()) for lines in answered for line in lines)
         for (text, _), own in zip(read, kept, strict=True):
             self.left_out += (Counter(text.splitlines()) - Counter(own.splitlines())).elements()
         return "\n\n".join(filter(None, kept))

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.html.blocks import BLOCKS, wrap_content
-from lightrag_dagster.readers.html.page import is_cut_short, parse_page
+from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.html.page import is_cut_short, keep_all, parse_page
 from lightrag_dagster.readers.mail.quotes import begins_with_header
 
 _QUOTES = '//blockquote[@type="cite" or contains(@class, "gmail_quote")] | //div[contains(@class, "yahoo_quoted")]'
@@ -20,8 +20,6 @@ _SIGNATURES = (
 )
 _ATTRIBUTIONS = {"gmail_attr", "moz-cite-prefix"}
 _HIDDEN = '//*[contains(translate(@style, " ", ""), "display:none")]'  # above the text of newsletters
-_FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
-_INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)  # mailing lists add text behind it, which the parser drops
 _LINE = 200  # characters
 
@@ -56,22 +54,8 @@ def _own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
         data = images.get(unquote((image.get("src") or "").removeprefix("cid:")))
         if data:
             image.set("src", f"data:image/any;base64,{b64encode(data).decode()}")
-    _keep_all(tree)
+    keep_all(tree)
     return str(lxml_html.tostring(tree, encoding="unicode")), left_out
-
-
-def _keep_all(tree: lxml_html.HtmlElement) -> None:
-    """Make blocks of everything that the extraction of an article takes for no part of it: a mail is all of it."""
-    for element in tree.iter(etree.Element):
-        for name in ("class", "id", "role"):
-            if name in element.attrib and element.tag != "table":
-                del element.attrib[name]
-        if element.tag in _FRAMES:
-            element.tag = "div"
-    etree.strip_tags(tree, *_INLINE)
-    body = tree.find("body")
-    if body is not None:
-        wrap_content(body, "div")
 
 
 def _drop(element: lxml_html.HtmlElement, left_out: list[str]) -> None:

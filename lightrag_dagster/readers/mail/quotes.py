@@ -41,13 +41,17 @@ def without_quotes(text: str, subject: str, *, marked: bool = True, answers: boo
     below it stays, for the answer needs it. In an answer, by its subject, the text after the header of the earlier mail
     is a quote too.
     """
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    known = _without_prefixes(subject)
-    if _REPLY.match(subject):
-        lines = lines[: next(_headers_about(known, lines, answered=True), len(lines))]
+    lines = [line.rstrip("\r") for line in text.removesuffix(answered_mail(text, subject)).split("\n")]
     if marked and (answers or _REPLY.match(subject) or any(map(_is_attributed, _beginnings(lines)))):
         lines = list(_without_quotes(lines))
-    return "\n".join(_without_signatures(lines, known)).strip()
+    return "\n".join(_without_signatures(lines, _without_prefixes(subject))).strip()
+
+
+def answered_mail(text: str, subject: str) -> str:
+    """Return the text from the header of the mail that it answers; "" without one, and if its subject answers none."""
+    lines = text.split("\n")
+    headers = _headers_about(_without_prefixes(subject), lines, answered=True) if _REPLY.match(subject) else iter(())
+    return "\n".join(lines[next(headers, len(lines)) :])
 
 
 def begins_with_header(text: str) -> bool:
@@ -74,12 +78,15 @@ def _headers_about(subject: str, lines: Sequence[str], *, answered: bool = False
 
 
 def _headers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    start = 0
-    for end in range(len(lines) + 1):
-        if end == len(lines) or not _HEADER.match(lines[end].strip()):
-            if end - start >= _HEADERS:
+    """Yield the start and end of each header; blank lines are between its lines where a page had them."""
+    start = count = 0
+    for end, line in enumerate([*map(str.strip, lines), "."]):
+        if _HEADER.match(line):
+            start, count = (start if count else end), count + 1
+        elif line:
+            if count >= _HEADERS:
                 yield start, end
-            start = end + 1
+            count = 0
 
 
 def _without_prefixes(subject: str) -> str:

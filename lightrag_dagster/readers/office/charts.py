@@ -32,8 +32,23 @@ def chart_names(chart: etree._Element) -> str:
 
 
 def diagram_text(diagram: etree._Element) -> str:
-    """Return the texts of a diagram as a list, in the order in which they were written."""
-    return "\n".join(f"- {words}" for words in map(_words, diagram.iterfind("{*}ptLst/{*}pt")) if words)
+    """Return the texts of a diagram as a list, each below the one that is above it, in the order of the diagram."""
+    points = list(diagram.iterfind("{*}ptLst/{*}pt"))
+    names = [one.get("modelId") or f"number {place}" for place, one in enumerate(points)]
+    below: dict[str, list[tuple[int, str]]] = {}
+    for link in diagram.iterfind("{*}cxnLst/{*}cxn"):
+        if link.get("type", "parOf") == "parOf":
+            order = int(link.get("srcOrd") or 0)
+            below.setdefault(link.get("srcId") or "", []).append((order, link.get("destId") or ""))
+    placed = {name for others in below.values() for _, name in others}
+    texts, lines = dict(zip(names, map(_words, points), strict=True)), list[str]()
+    left = [(0, name) for name in reversed([*(name for name in names if name not in placed), *names])]
+    while left:
+        depth, name = left.pop()
+        if text := texts.pop(name, ""):
+            lines.append(f"{'  ' * depth}- {text}")
+        left += [(depth + bool(text), other) for _, other in sorted(below.pop(name, ()), reverse=True)]
+    return "\n".join(lines)
 
 
 def _table(series: list[etree._Element]) -> str:

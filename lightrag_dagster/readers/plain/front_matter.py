@@ -19,7 +19,8 @@ _TAXONOMIES = "taxonomies"  # the table that Zola has its tags in
 def split_front_matter(text: str) -> tuple[Properties, str]:
     """Return the properties in the front matter of a text, and the text after it.
 
-    The properties are `title`, `author` or `authors`, `date`, `tags`, `keywords`, `categories`, `lang` or `language`. A
+    The properties are `title`, `author` or `authors`, `date` or `created`, `tags`, `keywords`, `categories`, `lang` or
+    `language`. A
     document with `draft: true` (Hugo, Docusaurus, Quarto) or `published: false` (Jekyll) is switched off. A block that
     is not YAML, or not TOML, is read line by line; one that has no `name: value` at all is text.
     """
@@ -35,7 +36,7 @@ def split_front_matter(text: str) -> tuple[Properties, str]:
     properties = make_properties(
         title=values.get("title"),
         author=values.get("author") or values.get("authors"),
-        day=values.get("date"),
+        day=values.get("date") or values.get("created"),
         tags=tags,
         language=values.get("lang") or values.get("language"),
     )

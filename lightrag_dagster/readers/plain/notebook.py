@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from lightrag_dagster.core.text.markdown import closed
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.inline import fenced
@@ -43,7 +44,7 @@ def read(data: bytes) -> Content:
         raise UnreadableError(_NO_NOTEBOOK)
     left_out = [f"outputs without text are left out: {other:,}"] * bool(other)
     left_out += [f"cells of another shape are left out: {damaged:,}"] * bool(damaged)
-    properties, read = split_front_matter("\n\n".join(texts))
+    properties, read = split_front_matter("\n\n".join(map(closed, texts)))
     return Content(read, properties, note="; ".join(filter(None, (note, *left_out))) or None)
 
 

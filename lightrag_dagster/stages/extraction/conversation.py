@@ -19,6 +19,7 @@ from lightrag_dagster.stages.prompts.requests import extraction_request, gleanin
 
 MAX_GLEANING_TOKENS = 20_480
 """Input of a further round, which is skipped when it would be longer; as in LightRAG. Tokens."""
+_TOO_LONG = f"a further round would be longer than {MAX_GLEANING_TOKENS:,} tokens; lower chunking.size"
 
 Failure = PermanentProviderError | TransientProviderError
 """Errors that fail only one chunk."""
@@ -146,8 +147,10 @@ class Conversation:
             if self.ended:
                 break
             request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
-            if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
+            if number > 0 and _last_adds_nothing(found):
                 break
+            if not self._fits(request):
+                raise PermanentProviderError(_TOO_LONG)
             found.append(await self._ask(request))
 
     async def _ask(self, request: ChatRequest) -> ReadAnswer:

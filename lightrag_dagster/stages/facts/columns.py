@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.core.text.sanitise import sanitise, with_characters
 from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import Pass
@@ -55,7 +55,8 @@ def with_lines(text: str, lines: str) -> str:
 
 def _line(fact: FactColumns, fill: Fill) -> str:
     def said(template: str | None) -> str:
-        cell = " ".join(sanitise(fill(template, fact.decimal)).replace("|", "/").split()) if template else ""
+        text = sanitise(with_characters(fill(template, fact.decimal))) if template else ""
+        cell = " ".join(text.replace("|", "/").split())
         return "" if cell.casefold() in _NOTHING else cell
 
     subject, end = said(fact.subject), said(fact.object or fact.value)

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.names import folded
+from lightrag_dagster.core.text.sheets import files_of
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.unknown import first_fault
@@ -22,7 +23,6 @@ from lightrag_dagster.settings.yaml_files import lines_of, load_yaml, yaml_mista
 ValueKind = Literal["number", "date", "text", "yes/no"]
 
 PASS_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_SUFFIXES = (".yaml", ".yml")
 _MOST_BYTES = 1_000_000
 
 
@@ -125,7 +125,7 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
     if folder is None:
         return {}
     try:
-        files = sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and not one.name.startswith("."))
+        files = files_of(folder, ".yaml", ".yml")
     except OSError as error:
         raise SettingsError(
             f"the folder of schemas {folder} cannot be read: {error.strerror or error}; name one that is there, or none"
@@ -153,8 +153,7 @@ def _read(file: Path) -> Pass:
     except (OSError, UnicodeError) as error:
         raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
     except yaml.YAMLError as error:
-        mistake = yaml_mistake(error).replace("<unicode string>", str(file))
-        raise SettingsError(f"{file} is not valid YAML: {mistake}") from None
+        raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except (ValueError, TypeError, RecursionError) as error:
         raise SettingsError(
             f"{file} is not valid YAML: {one_line(error)}; write dates and the like in quotes"

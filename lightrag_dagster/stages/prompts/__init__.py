@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.core.text.sheets import read_text
+from lightrag_dagster.core.text.sheets import files_of, read_text
 from lightrag_dagster.errors import SettingsError
 
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
@@ -84,13 +84,13 @@ def export_prompts(folder: Path) -> list[Path]:
 
 def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Path]:
     try:
-        files = sorted(folder.iterdir())
+        files = files_of(folder, ".md")
     except OSError as error:
         reason = error.strerror or error
         raise SettingsError(
             f"the folder of prompts {folder} cannot be read: {reason}; name one that is there, or none"
         ) from error
-    found = {file.stem: file for file in files if file.suffix == ".md" and file.name != "README.md"}
+    found = {file.stem: file for file in files if file.name != "README.md"}
     for name, file in found.items():
         if name not in expected:
             names = ", ".join(f"{known}.md" for known in expected)

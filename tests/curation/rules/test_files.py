@@ -50,6 +50,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         b"\xef\xbb\xbf" + _CSV.replace("Describe,Oslo,,,,,\n", "").encode()
     )
     (tmp_path / "notes.txt").write_text("- merge")
+    (tmp_path / ".gitlab-ci.yml").write_text("stages: [test]")
     found = read_files(tmp_path)
     name = tmp_path.name
     assert found == [
@@ -274,3 +275,14 @@ def test_decisions_on_one_line_contradict_each_other(
         resolve(read_files(file))
     first, second = (f"names.yaml:1 (decision {number})" for number in (1, 2))
     assert str(raised.value).startswith(f"{first} and {second} {message}")
+
+
+def test_a_row_that_stands_twice_in_a_sheet_is_one_decision(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("action,name,with,author\nmerge,A,B,mia\nremove,C,,\nmerge,A,B,ola\n")
+    assert [one.decision.action for one in read_files(tmp_path)] == ["merge", "remove"]
+
+
+def test_a_second_document_of_a_file_is_told_by_its_place(tmp_path: Path) -> None:
+    (tmp_path / "multi.yaml").write_text("- remove: A\n---\n- remove: B\n")
+    with pytest.raises(DecisionError, match=r"multi\.yaml is not valid YAML: line 2, column 1: but found"):
+        read_files(tmp_path)

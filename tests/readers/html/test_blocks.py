@@ -23,7 +23,8 @@ def test_loose_text_is_put_into_paragraphs(given: str, expected: str) -> None:
 
 
 def test_a_page_keeps_text_that_is_in_no_paragraph_and_loses_menus() -> None:
-    page = """<div id="header"><div>River office</div><div><a href="/">Home</a> <a href="/a">About us</a></div></div>
+    page = """<body>
+<div id="header"><div>River office</div><div><a href="/">Home</a> <a href="/a">About us</a></div></div>
 <div><h1>Gauges</h1><div>The gauge was cleaned.</div><p>Its housing was cracked, so that rain reached the logger.</p>
 It was replaced <b>quickly</b>.</div><div id="sidebar">Most read</div><div class="footer">All rights reserved</div>"""
     assert read(page.encode()).text == (

@@ -23,7 +23,7 @@ from lightrag_dagster.readers.html.page import read
     ],
 )
 def test_items_have_the_numbers_that_a_page_shows(attributes: str, numbers: list[str]) -> None:
-    page = f"<ol {attributes}><li>A weir is a wall.</li><li>A lock is a door.</li></ol>"
+    page = f"<body><ol {attributes}><li>A weir is a wall.</li><li>A lock is a door.</li></ol>"
     text = "\n".join(
         f"{one} {said}" for one, said in zip(numbers, ("A weir is a wall.", "A lock is a door."), strict=True)
     )

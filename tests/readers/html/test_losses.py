@@ -16,7 +16,7 @@ GATE = "Its gate is opened in March, when the snow of the hills has gone."
     "around",
     [
         "<nav><a href='/'>Home page</a> <p>Menus are here, as ever.</p></nav>%s<footer>All rights</footer>",
-        "<ul><li><a href='/a'>Prices</a></li><li><a href='/b'>Terms</a></li></ul><div>%s</div><div>Imprint</div>",
+        "<body><ul><li><a href='/a'>Prices</a></li><li><a href='/b'>Terms</a></li></ul><div>%s</div><div>Imprint</div>",
         "<article>%s</article><div class=comments><p>I was there, and it was closed, said Bob.</p></div>",
         f"<nav><ul><li><a href='#weir'>{WEIR}</a></li></ul></nav><main>%s</main>",
         "<script>var x = 'text';</script><style>p {color: red}</style><article>%s</article><aside>Most read</aside>",

@@ -243,7 +243,7 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
         ),
         pytest.param(
             "<details><summary>More</summary>Loose.<p>And a paragraph.</p></details>",
-            "## More\n\nLoose.\n\nAnd a paragraph.",
+            "More\n\nLoose.\n\nAnd a paragraph.",
             id="details",
         ),
         pytest.param("<p>He said <q>it is <b>open</b></q>.</p>", "He said “it is **open**”.", id="quotation marks"),

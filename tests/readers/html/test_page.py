@@ -97,6 +97,26 @@ def test_undecodable_bytes_say_why() -> None:
         extract_html("<p>水位が下がった".encode("shift_jis"))
 
 
+@pytest.mark.parametrize("before", ["", "---\ntitle: Pump\n---\n\n"])
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (
+            "<p>Related tickets:</p><ul><li><a href=/p>PUMP-12</a></li></ul><p><a href=/m>Manual of the pump</a></p>",
+            "Related tickets:\n\n- PUMP-12\n\nManual of the pump",
+        ),
+        (
+            "<div class=tags>urgent</div><div class=comments><p>Bo Lenz: all went to the wrong station.</p></div>",
+            "urgent\n\nBo Lenz: all went to the wrong station.",
+        ),
+    ],
+)
+def test_a_part_of_a_page_as_of_a_cell_is_read_whole(before: str, part: str, text: str) -> None:
+    failed = "The pump of Halden failed on Monday, and no one was there to see it."
+    assert read(f"{before}<p>{failed}</p>{part}".encode()).text == f"{failed}\n\n{text}"
+    assert str(read(f"{before}<body><p>{failed}</p>{part}</body>".encode()).text).endswith((failed, ":"))
+
+
 def test_escapes_in_code_are_the_authors() -> None:
     page = r"<html><body><p>Call <code>re\.sub\_x</code> or my_name * 2 [sic].</p></body></html>"
     assert extract_html(page.encode())[1] == r"Call `re\.sub\_x` or my_name * 2 [sic]."
@@ -179,3 +199,20 @@ def test_a_long_line_or_row_is_read_in_time(line: bytes) -> None:
     started = time.process_time()
     assert len(read(b"<p>" + line).text) > len(line) // 4
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("", None),
+        (" on Mar 05, 2024", "2024-03-05"),
+        (", last modified by <span class='editor'> Bo Lenz</span> on 12 Dec 2024", "2024-12-12"),
+        (" on Feb 31, 2024", None),
+        (" on 12. März 2024", None),
+    ],
+)
+def test_the_line_of_confluence_says_who_wrote_a_page(said: str, day: str | None) -> None:
+    line = f"<div class='page-metadata'>\nCreated by <span class='author'> Ida Wren</span>{said}\n</div>"
+    found = read(f"<title>OPS : Runbook</title><div id='main-content'>{line}<p>Restart it.</p></div>".encode())
+    assert found.properties.author == "Ida Wren"
+    assert str(found.properties.date or "") == (day or "")

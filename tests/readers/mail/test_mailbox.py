@@ -39,6 +39,29 @@ def test_headings_in_a_mail_are_below_its_subject() -> None:
     assert "\n\n\\# config of it\nport = 1\n\n" in text
 
 
+def test_plain_text_of_a_mail_makes_no_heading_and_its_code_ends_with_it() -> None:
+    texts = (
+        "Yes, do it.\n-----------\nIda",
+        "Try:\n```\nport = 1\n\n- [x]",
+        "Total\n=\n5\n~~~\n```\n~~~",
+        "-- ",
+        "End.",
+    )
+    found = extract("".join(f"{BEGINS[0]}\n{mail(f'Mail {n}', text)}\n" for n, text in enumerate(texts)))
+    assert [path for _, path in heading_paths(found.text)] == [f"Mail {n}" for n in range(5)]
+    assert "do it.\n\\-----------\nIda" in found.text
+    assert "port = 1\n\n- [x]\n```\n\n# Mail 2" in found.text
+
+
+def test_lines_of_answered_mails_are_counted_together() -> None:
+    answered = (
+        "Below.\n\nFrom: Per\nSent: Tuesday, March 4, 2025 10:11 AM\nTo: Ida\nSubject: {0}\n\nWhich?\n[Ida] That."
+    )
+    found = extract("".join(f"{BEGINS[0]}\n{mail(f'RE: {one}', answered.format(one))}\n" for one in ("Weir", "Seal")))
+    assert found.note == "lines of answered mails are left out: 12"
+    assert "That." not in found.text
+
+
 @pytest.mark.parametrize("begin", BEGINS)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_each_mail_is_a_section_under_its_subject(begin: str, newline: str) -> None:

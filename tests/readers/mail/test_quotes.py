@@ -2,6 +2,7 @@ import pytest
 
 from lightrag_dagster.readers.mail.page import own_page
 from lightrag_dagster.readers.mail.quotes import without_quotes
+from tests.readers.mail.raw import PAGE, read
 
 FORWARD = "From: Per <per@example.org>\nDate: Tue, 4 Mar 2025\nSubject: Gauge survey\n\nThe seal leaks.\n-- \nPer Holm"
 LONG = "\n".join(f"> Line {number}" for number in range(6))
@@ -101,6 +102,16 @@ def test_lines_of_a_ticket_are_no_header_of_an_earlier_mail(first: str, field: s
     text = HEADER.format(first, field)
     own = "Done.\n\n" + ("" if is_header else text)
     assert without_quotes(f"Done.\n\n{text}", "Re: [#4711] Printer broken") == own.strip()
+
+
+@pytest.mark.parametrize("frame", ['<div id="divRplyFwdMsg"><font>{}</font></div>', '<p class="MsoNormal">{}</p>'])
+def test_the_earlier_mail_below_its_header_in_a_page_is_quoted(frame: str) -> None:
+    fields = ("Von:</b> Per Holm &lt;per@example.org&gt;", "Gesendet:</b> 4. März 2025 10:11", "An:</b> Ida")
+    header = frame.format("<br>".join(f"<b>{one}" for one in (*fields, "Betreff:</b> Status")))
+    mail = f"Content-Type: {PAGE}\n\n<p>The seal is new.</p><hr>{header}<p>The seal leaks.</p><p>Who mends it?</p>"
+    found = read(mail.encode(), b"Subject: AW: Status\n")
+    assert found.text == "# AW: Status\n\nThe seal is new."
+    assert found.note == "lines of answered mails are left out: 6"
 
 
 def test_a_line_with_a_colon_above_the_header_of_the_earlier_mail_is_the_authors() -> None:

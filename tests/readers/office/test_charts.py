@@ -7,7 +7,7 @@ import pytest
 from lxml import etree
 
 from lightrag_dagster.readers.extraction import extract_text
-from lightrag_dagster.readers.office.charts import chart_text
+from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "charts"
 LEVELS = "Levels in m\n\n|  | spring | autumn |\n| --- | --- | --- |\n| Steinhag | 1.42 | 0.8 |\n| Corley | 0.97 |"
@@ -27,6 +27,26 @@ def test_charts_are_tables_of_their_numbers(name: str) -> None:
 def test_a_diagram_is_a_list() -> None:
     read = extract_text((SAMPLES / "diagram.pptx").read_bytes(), "diagram.pptx")
     assert read.text == "## Rounds\n\n- Read the gauge\n- Call the office"
+
+
+@pytest.mark.parametrize(
+    ("links", "expected"),
+    [
+        ("0-1 1-3 1-2 2-4", "- Ida\n  - Bo\n    - Dan\n  - Cy"),
+        ("0-1 1-2 2-1 3-4 4-3", "- Ida\n  - Bo\n- Cy\n  - Dan"),
+        ("3-1", "- Bo\n- Cy\n  - Ida\n- Dan"),
+        ("", "- Ida\n- Bo\n- Cy\n- Dan"),
+    ],
+)
+def test_a_diagram_keeps_who_is_below_whom(links: str, expected: str) -> None:
+    points = enumerate(("", "Ida", "Bo", "Cy", "Dan"))
+    text = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    listed = "".join(f"<pt modelId='{n}'><t><p xmlns='{text}'><r><t>{one}</t></r></p></t></pt>" for n, one in points)
+    pairs = [link.split("-") for link in links.split()]
+    drawn = "".join(f"<cxn srcId='{one}' destId='{other}' srcOrd='{other}'/>" for one, other in pairs)
+    shown = "<cxn type='presOf' srcId='4' destId='1'/>"
+    diagram = f"<dataModel><ptLst>{listed}</ptLst><cxnLst>{drawn}{shown}</cxnLst></dataModel>"
+    assert diagram_text(etree.fromstring(diagram)) == expected
 
 
 def test_categories_of_two_levels_and_series_without_names_or_numbers() -> None:

@@ -349,3 +349,11 @@ def test_a_table_in_a_text_is_an_attachment() -> None:
     table = "<office:document-content SPACES><office:body><office:spreadsheet/></office:body></office:document-content>"
     found = read("<text:p>The weir</text:p>", **{"Object 1/content.xml": table, "Object 2/content.xml": "<a/>"})
     assert found.note == "1 of 1 attachments are not read: Object 1; save them as files of their own"
+
+
+def test_a_table_of_contents_is_left_out() -> None:
+    contents = (
+        f"<text:index-body><text:index-title>{p('Contents')}</text:index-title>{p('Liability 3')}</text:index-body>"
+    )
+    found = read(f"<text:table-of-content>{contents}</text:table-of-content>{h('Liability')}{p('We pay.')}")
+    assert (found.text, found.note) == ("# Liability\n\nWe pay.", None)

@@ -36,6 +36,7 @@ def unread(day: str) -> str:
         ),
         ("title: 2025\ntags: 7", Properties("2025", tags=("7",))),
         ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties(date_note=unread("soon"))),
+        ("created: 2025-03-04\nupdated: 2025-05-06", Properties(date=date(2025, 3, 4))),
         ("draft: true", Properties(switched_off="draft: true")),
         ("published: false", Properties(switched_off="published: false")),
         ("draft: 'True'", Properties(switched_off="draft: true")),
@@ -184,3 +185,28 @@ def test_values_are_cleaned() -> None:
     made = make_properties(" A\x00 &amp;\n b ", ["x\ud800", None, " "], None, "a; b,a;;c\nd", None)
     assert made == Properties("A & b", "x", None, ("a", "b", "c d"))
     assert make_properties("(anonymous)", "Untitled", True) == Properties()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("PowerPoint Presentation", "PowerPoint-Präsentation", "Présentation PowerPoint", "Microsoft Office User"),
+        *("Presentación de PowerPoint", "Presentazione standard di PowerPoint", "Apresentação do PowerPoint"),
+        *(
+            "PowerPoint プレゼンテーション",
+            "PowerPoint 演示文稿",
+            "Презентация PowerPoint",
+            "Prezentacja programu PowerPoint",
+        ),
+        *("Windows User", "Windows-Benutzer", "Utilisateur Windows", "Usuario de Windows", "python-docx", "Unknown"),
+    ],
+)
+def test_what_programs_write_where_an_author_wrote_nothing_is_left_out(said: str) -> None:
+    assert make_properties(said, said) == Properties()
+
+
+@pytest.mark.parametrize(
+    "said", ["PowerPoint", "Windows", "PowerPoint presentation of the weirs", "User", "Unknown land"]
+)
+def test_titles_like_those_of_programs_stay(said: str) -> None:
+    assert make_properties(said, said) == Properties(said, said)

@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.plain.markdown import read
 
 
@@ -46,10 +47,29 @@ def test_raised_and_lowered_text_is_text_of_its_line(text: str, expected: str) -
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "# R&amp;D &lt;x&gt;, caf&eacute; &#x2013; &nosuch; &copy 5&nbsp;km",
+            "# R&D <x>, café – &nosuch; &copy 5\xa0km",
+        ),
+        ("Write `&lt;` for `<`.\n\n```html\na &amp; b\n```\n", "Write `&lt;` for `<`.\n\n```html\na &amp; b\n```"),
+        ("A:\n\n    a &amp; b\n\nB &amp; C", "A:\n\n    a &amp; b\n\nB & C"),
+        ("| a &#124; b | one&#10;two&#13;&NewLine;three |", r"| a \| b | one two  three |"),
+        ("10<sup>&minus;3</sup>, <b>R&amp;D</b>, <sub>a &vert; b &lt;c&gt;</sub>", r"10^−3, <b>R&D</b>, a \| b <c>"),
+        ('<a title="a &amp; b">x</a> y', '<a title="a &amp; b">x</a> y'),
+    ],
+)
+def test_references_to_characters_are_read_outside_of_code_and_end_no_line_or_cell(text: str, expected: str) -> None:
+    assert extract_text(text.encode(), "a.md").text == expected
+
+
+@pytest.mark.parametrize(
     "part",
     [
         *("<sup>", "`", "` ", "```\n", "<sup ", "</sup>", "`` ` ", "\\<sup>a", "<b>", "<sup><b>"),
         *("<pre>", "<pre ", "<code></pre>", '="', "='=\"", "\n\n    a", "\n\n\t", "<code></code>"),
+        *("&", "&amp", "&amp;", "&#", "&#9;"),
     ],
 )
 def test_hostile_tags_cost_little(part: str) -> None:

@@ -82,3 +82,8 @@ def test_of_a_progress_bar_the_last_state_is_read() -> None:
 def test_what_is_no_notebook_has_a_reason(data: bytes) -> None:
     with pytest.raises(UnreadableError, match="no notebook; give the file its own suffix"):
         read(data)
+
+
+def test_code_that_a_cell_does_not_end_ends_with_it() -> None:
+    cells = [{"cell_type": "markdown", "source": one} for one in ("# A\n```\nx = 1", "# B")]
+    assert read(json.dumps({"cells": cells}).encode()).text == "# A\n```\nx = 1\n```\n\n# B"

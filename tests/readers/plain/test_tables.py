@@ -20,6 +20,10 @@ RULE = "| --- | --- |"
         # Empty rows and columns around the table are left out, and none within.
         ([["", ""], ["", "a", "", "b"], ["", "1"]], "| a |  | b |\n| --- | --- | --- |\n| 1 |"),
         ([["a|b", "c\nd  e"], ["\\", "x"]], f"| a\\|b | c d e |\n{RULE}\n| \\ | x |"),
+        (
+            [["North", "12"], ["South", "13", "x"]],
+            "|  |  |  |\n| --- | --- | --- |\n| North | 12 |\n| South | 13 | x |",
+        ),
         ([["", ""], []], ""),
         ([], ""),
     ],
@@ -43,6 +47,7 @@ def test_markdown_tables(rows: list[list[str]], table: str) -> None:
             'a,b\n1,"C:\\d\\"\n2,"{""c"": ""\\""d\\"" ""}"\n',
             "| a | b |\n" + RULE + '\n| 1 | C:\\d\\ |\n| 2 | {"c": "\\"d\\" "} |',
         ),
+        ("a,b\nR&amp;D,one&#10;two &#124; &vert;\n", f"| a | b |\n{RULE}\n| R&D | one two \\| \\| |"),
         ("sep=;\na;b,c\n1;2\n", f"| a | b,c |\n{RULE}\n| 1 | 2 |"),
         ("sep=,\r\na;,b\r\n1,2\r\n", f"| a; | b |\n{RULE}\n| 1 | 2 |"),
         ("sep=\na,b\n", f"sep=\n\n| a | b |\n{RULE}"),

@@ -1,4 +1,5 @@
 import os
+import shutil
 import zipfile
 from collections.abc import Callable
 from datetime import date
@@ -18,6 +19,7 @@ from lightrag_dagster.stages.documents.raw_documents import read_documents, text
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 from tests.readers.office.workbooks import too_large
+from tests.readers.test_samples import SAMPLES
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 
@@ -68,6 +70,22 @@ def test_a_day_in_the_name_counts_where_the_text_says_none(
     (tmp_path / "2001-01-01").mkdir()
     (tmp_path / "2001-01-01" / name).write_text(text)
     assert read(tmp_path)["date"].to_pylist() == [day]
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("libreoffice.docx", date(2025, 3, 4)),
+        ("2024-03-12 libreoffice.docx", date(2024, 3, 12)),
+        ("1998-05-04 libreoffice.pdf", date(1998, 5, 4)),
+        ("2024-03-12 pandoc-3.epub", date(2025, 3, 4)),
+    ],
+)
+def test_a_day_in_the_name_counts_before_that_on_which_a_program_made_the_file(
+    tmp_path: Path, name: str, day: date
+) -> None:
+    shutil.copy(SAMPLES / name.rpartition(" ")[2], tmp_path / name)
+    assert read(tmp_path, settings=DocumentSettings())["date"].to_pylist() == [day]
 
 
 def test_a_document_becomes_a_row(tmp_path: Path) -> None:

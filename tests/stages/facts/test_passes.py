@@ -32,7 +32,7 @@ def load(folder: Path, **files: str | bytes) -> dict[str, str]:
 
 
 def test_a_folder_of_schemas(tmp_path: Path) -> None:
-    load(tmp_path, b__yaml=GOOD, a__yml=b"\xef\xbb\xbf" + GOOD.encode(), notes__txt="no schema", __hidden__yaml=":")
+    load(tmp_path, b__yaml=GOOD, a__YML=b"\xef\xbb\xbf" + GOOD.encode(), notes__txt="no schema", __hidden__yaml=":")
     passes = load_passes(tmp_path)
     assert [*passes] == ["a", "b"]
     one = passes["b"]

@@ -60,6 +60,7 @@ def test_front_matter_names_the_examples_and_is_no_part_of_a_prompt(tmp_path: Pa
 
 def test_two_dollars_are_one(tmp_path: Path) -> None:
     (tmp_path / "entity_types.md").write_text("- Price: more than $$5")
+    (tmp_path / "._entity_types.md").write_bytes(b"\xff")
     assert load_prompts(tmp_path).render("entity_types") == "- Price: more than $5"
 
 

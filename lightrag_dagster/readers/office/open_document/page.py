@@ -62,6 +62,9 @@ class Page:
         if self._is_hidden(element):
             self._hide(element)
             return ""
+        if kind == "table-of-content":
+            self._hide(element, counted=False)
+            return ""
         if kind in ("p", "h"):
             return self._paragraph(element)
         if kind == "list":

@@ -21,7 +21,7 @@ from lightrag_dagster.readers.office.word.marks import place
 from lightrag_dagster.readers.office.word.numbering import WordNumbering
 from lightrag_dagster.readers.office.word.package import Relations, main_part, relations
 from lightrag_dagster.readers.office.word.styles import WordStyles
-from lightrag_dagster.readers.office.word.xml import R, W, all_of, is_on, new_paragraph, parse, remove, replace
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, is_on, new_paragraph, parse, remove, replace, text_of
 
 
 @dataclass
@@ -86,7 +86,8 @@ def _prepare(
     runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
-    prepared.left_out += [*hidden, *_drop_placeholders(root, styles), *runs.tidy_runs(root, styles)]
+    prepared.left_out += [*hidden, *_drop_placeholders(root, styles), *_drop_contents(root, styles)]
+    prepared.left_out += runs.tidy_runs(root, styles)
     _strike_once(root)
     paragraphs.join_paragraphs(root)
     paragraphs.fill_rows(root)
@@ -105,6 +106,15 @@ def _drop_placeholders(root: etree._Element, styles: WordStyles) -> list[str]:
     found = [run for run in found if styles.is_placeholder(run)]
     texts = ["".join(text.text or "" for text in run.iter(f"{W}t")) for run in found]
     for run in found:
+        remove(run)
+    return texts
+
+
+def _drop_contents(root: etree._Element, styles: WordStyles) -> list[str]:
+    """Remove the text of a table of contents, whose headings follow, and return it; fields end in its paragraphs."""
+    entries = [one for one in all_of(root, "p") if styles.is_of_contents(one)]
+    texts = [text_of(one) for one in entries]
+    for run in (run for entry in entries for run in all_of(entry, "t", "tab")):
         remove(run)
     return texts
 

@@ -8,6 +8,7 @@ from lxml import etree
 from lightrag_dagster.readers.office.word.xml import W, is_on, name_of, new, number, value
 
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_CONTENTS = re.compile(r"toc [1-9]", re.IGNORECASE)
 _BODY = 9  # the outline level of text that is no heading
 _MOST = 50  # styles in a row
 
@@ -33,6 +34,11 @@ class WordStyles:
             heading = _HEADING.fullmatch(value(style, "name") or "")
             level = int(heading[1]) - 1 if level is None and heading else level
         return -1 if level is not None and level >= _BODY else level
+
+    def is_of_contents(self, paragraph: etree._Element) -> bool:
+        """Return True for a line of a table of contents."""
+        names = (value(style, "name") or "" for style in self._chain(value(paragraph, "pPr/pStyle")))
+        return any(map(_CONTENTS.fullmatch, names))
 
     def numbering(self, paragraph: etree._Element) -> tuple[str | None, int | None, list[str]]:
         """Return the list and the level of a paragraph, None if they are not said, and the names of its styles."""

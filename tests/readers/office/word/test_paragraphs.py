@@ -32,6 +32,15 @@ def test_headings_are_those_of_the_outline(properties: str, text: str) -> None:
     assert read(paragraph("Weirs", properties), parts={"styles.xml": STYLES}).text == text
 
 
+def test_entries_of_a_table_of_contents_are_left_out() -> None:
+    styles = '<w:style w:type="paragraph" w:styleId="Verzeichnis1"><w:name w:val="toc 1"/></w:style>'
+    begin, middle, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+    field = f'{begin}<w:r><w:instrText> TOC \\o "1-3" </w:instrText></w:r>{middle}'
+    entry = paragraph("Liability</w:t><w:tab/><w:t>3", '<w:pStyle w:val="Verzeichnis1"/>')
+    body = f"{paragraph('Contents')}{entry.replace('</w:pPr>', f'</w:pPr>{field}')}{entry}<w:p>{end}</w:p>"
+    assert read(f"{body}{paragraph('We pay.')}", parts={"styles.xml": styles}).text == "Contents\n\nWe pay."
+
+
 @pytest.mark.parametrize("name", ["Source Code", "HTML Preformatted"])
 def test_code_keeps_its_lines(name: str) -> None:
     styles = f'<w:style w:type="paragraph" w:styleId="C"><w:name w:val="{name}"/></w:style>'
