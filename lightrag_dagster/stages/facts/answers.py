@@ -148,7 +148,8 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     while (begun := _BEGINS.search(answer, at)) and (begun.start() < last_quote or not found):
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
-            items += _items(value)
+            is_remark = isinstance(value, dict) and [type(one) for one in value.values()] == [str]
+            items += [] if is_remark else _items(value)  # such as {"message": "there are none"}
         except RecursionError:
             return items, False, 1
         except ValueError:
@@ -165,7 +166,7 @@ def _items(value: Collection[object]) -> Iterator[Mapping[str, object]]:
     if isinstance(value, dict):
         fields, said = _fields(value), [*filter(any, within)]  # beside facts, other objects are remarks
         within = said or ([[fields]] if fields.keys() & {"subject", "relation", "words"} else within)
-    yield from chain(*within) if within or not any(members) else [{}]
+    yield from chain(*within) if within or not any(isinstance(one, str) and one for one in members) else [{}]
 
 
 def _fields(item: Mapping[str, object]) -> dict[str, object]:
