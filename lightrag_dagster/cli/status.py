@@ -116,9 +116,9 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
         )
-        if states.graph:
+        if states.graph == "not built yet":
             console.print("graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it")
-        elif states.graph_left_out:
+        elif states.graph == "left out":
             console.print("graph: left out, as the setting dagster.without says; `cypher` is unavailable")
     if not home.scope:
         _print_cost(console, home)
@@ -163,7 +163,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "waits_for_release": states.unreleased,
         "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
-        "graph": states.graph_state,
+        "graph": states.graph,
         "scopes": _scopes(states, settings),
         "outdated": states.outdated,
         "spent_usd": spent,

@@ -164,7 +164,7 @@ def _left(home: Home) -> Iterator[str]:
 def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
     """Say whether there is something to do for one of the sources, or to publish."""
     chosen = (states.sources[source.name] for source in sources)
-    publishes = states.publish is not None or states.graph or bool(states.scopes)
+    publishes = states.publish is not None or states.graph == "not built yet" or bool(states.scopes)
     return publishes or any(state.busy or state.problem for state in chosen)
 
 

@@ -7,7 +7,8 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Literal
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
@@ -49,6 +50,8 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 
 
 _NO_PASSES = PassStates()
+
+GraphState = Literal["nothing is published", "not built yet", "left out", "built"]
 
 
 @dataclass(frozen=True)
@@ -129,35 +132,22 @@ class SourceState:
 
 @dataclass(frozen=True)
 class Pending:
-    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and what is outdated.
+    """Pending work of a home."""
 
-    `outdated` names what another recipe made (summaries, vectors). `graph` says that the published snapshot lacks its
-    graph database yet, `graph_left_out` that it will have none. `warnings` are lines about what the snapshot lacks.
-    `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
-    the faults for which gates hold it. `scopes` are those that are not what the settings say, and why.
-    """
-
-    sources: Mapping[str, SourceState]
-    publish: GenerationInputs | None
-    outdated: list[str]
-    manifest: Manifest | None
-    graph: bool
-    warnings: list[str] = field(default_factory=list)
-    unreleased: str | None = None
-    stopped: Sequence[str] = ()
-    scopes: Mapping[str, str] = field(default_factory=dict)
-    graph_left_out: bool = False
+    sources: Mapping[str, SourceState] = field(default_factory=dict)
+    publish: GenerationInputs | None = None  # of a merge, if there is one to do
+    outdated: list[str] = field(default_factory=list)  # made by another recipe: summaries, vectors
+    manifest: Manifest | None = None  # of the published snapshot
+    graph: GraphState = "nothing is published"  # the graph database of that snapshot
+    warnings: list[str] = field(default_factory=list)  # lines about what the newest snapshot lacks
+    unreleased: str | None = None  # the newest snapshot while an older one is held
+    stopped: Sequence[str] = ()  # faults for which gates hold it
+    scopes: Mapping[str, str] = field(default_factory=dict)  # those that are not what the settings say, and why
 
     @property
     def losses(self) -> list[Loss]:
         """The rows of all sources that failed, were skipped or cut."""
         return added_up(loss for state in self.sources.values() for loss in state.losses)
-
-    @property
-    def graph_state(self) -> str:
-        """The state of the graph database, in a few words."""
-        built = "left out" if self.graph_left_out else "built"
-        return "not built yet" if self.graph else built if self.manifest else "nothing is published"
 
     @property
     def unpublished(self) -> list[str]:
@@ -200,7 +190,7 @@ def pending(situation: Situation) -> Pending:
     ]
     due = pending_scopes(situation)
     warnings += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, due)]
-    return replace(_pending(situation, sources, publish, warnings), scopes=due)
+    return _pending(situation, sources, publish, warnings, due)
 
 
 def loose_warnings(settings: Settings) -> list[str]:
@@ -213,20 +203,25 @@ def loose_warnings(settings: Settings) -> list[str]:
 
 def published_part(situation: Situation) -> Pending:
     """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
-    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.published))
+    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.published), {})
 
 
 def _pending(
-    situation: Situation, sources: Mapping[str, SourceState], publish: GenerationInputs | None, warnings: list[str]
+    situation: Situation,
+    sources: Mapping[str, SourceState],
+    publish: GenerationInputs | None,
+    warnings: list[str],
+    scopes: Mapping[str, str],
 ) -> Pending:
-    names, builds = outdated(situation).names, situation.settings.builds_graph
-    lacks = without_graph(situation.home) is not None
-    graph, left_out = lacks and builds, lacks and not builds
+    graph: GraphState = "built" if situation.published else "nothing is published"
+    if without_graph(situation.home) is not None:
+        graph = "not built yet" if situation.settings.builds_graph else "left out"
     newest, unreleased = situation.newest, situation.unreleased
     checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
     warnings = [*situation.mistakes, *checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
-    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, {}, left_out)
+    names = outdated(situation).names
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, scopes)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:

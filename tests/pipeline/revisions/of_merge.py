@@ -164,8 +164,8 @@ def status_report() -> dict[str, Any]:
         SourceState("town"),
         SourceState("weir", merged=True, unreleased=True),
     ]
-    found = Pending({one.source: one for one in states}, None, ["summaries"], None, True, ["a warning"])
-    nothing = Pending({}, None, [], None, False)
+    found = Pending({one.source: one for one in states}, None, ["summaries"], None, "not built yet", ["a warning"])
+    nothing = Pending()
     return {name: _said(report(one, 0.5)) for name, one in (("all states", found), ("nothing", nothing))}
 
 
