@@ -21,7 +21,6 @@ from lightrag_dagster.models.access import require_models
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import next_publication
-from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
@@ -49,37 +48,21 @@ Value = TypeVar("Value")
 
 @dataclass
 class Outcome:
-    """Result of a run.
-
-    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with
-    the reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
-    source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
-    lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
-    `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
-    `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
-    the faults for which it is, as `Pending` has them. `tidied` says what was removed, would be, or is lost. `passing`
-    is set if a cause for which a source is withheld may pass by itself.
-    """
+    """Result of a run."""
 
     ingested: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    rejected: dict[str, str] = field(default_factory=dict)
-    outdated: dict[str, int] = field(default_factory=dict)
-    outdated_parts: list[str] = field(default_factory=list)
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    damaged: list[str] = field(default_factory=list)
-    graph_built: bool = False
-    published: Manifest | None = None
-    manifest: Manifest | None = None
+    waiting: list[str] = field(default_factory=list)  # sources that wait for batches at the provider
+    failed: dict[str, str] = field(default_factory=dict)  # sources that could not be ingested, and why
+    rejected: dict[str, str] = field(default_factory=dict)  # those that were, but may not be merged, and why
+    outdated: dict[str, int] = field(default_factory=dict)  # source → rows of another recipe
+    notes: dict[str, list[str]] = field(default_factory=dict)  # source → further lines for people
+    damaged: list[str] = field(default_factory=list)  # files of the snapshot that were not whole, and were rebuilt
+    graph_built: bool = False  # the graph of a snapshot, after its publication
+    published: Manifest | None = None  # the snapshot that was built
     cost_usd: float = 0.0
-    losses: list[Loss] = field(default_factory=list)
-    unpublished: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    unreleased: str | None = None
-    stopped: Sequence[str] = ()
-    tidied: list[str] = field(default_factory=list)
-    passing: bool = False
+    tidied: list[str] = field(default_factory=list)  # lines about what was removed, would be, or is lost
+    passing: bool = False  # a cause for which a source is withheld may pass by itself
+    states: Pending = field(default_factory=Pending)  # what is pending after it
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -334,7 +317,5 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         elif state.unfinished_backfill:
             outcome.notes[name] = [state.unfinished_backfill]
     outcome.rejected |= {f"scope {name}": why for name, why in states.scopes.items()}
-    outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
-    outcome.losses, outcome.unpublished = states.losses, states.unpublished
-    outcome.warnings, outcome.unreleased, outcome.stopped = states.warnings, states.unreleased, states.stopped
+    outcome.states = states
     return outcome

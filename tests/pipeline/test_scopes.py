@@ -250,7 +250,7 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
     papers = {"a.md": RIVER, "b.md": hostile, "c.md": FLOOD, "d/x.md": OFFICE, "e.md": RIVER}
     write_source(scoped.changed(sources=settings.home.parent), "papers", papers)
     scoped.sources.mkdir(exist_ok=True)
-    warnings = build(scoped).warnings
+    warnings = build(scoped).states.warnings
     with KnowledgeBase.open(scoped.home, scope="board", settings=scoped) as knowledge:
         assert knowledge.sql("SELECT path, status, access FROM raw_documents").to_pylist() == [
             {"path": "a.md", "status": "processed", "access": None},
