@@ -177,7 +177,8 @@ class _Watch:
         names = [
             name
             for name, state in self.states.sources.items()
-            if self.looks.get(name, NEVER).error and not (state.withheld or state.waiting or state.up_to_date)
+            if self.looks.get(name, NEVER).error
+            and not (state.withheld or state.waits or state.backfill_waits or state.up_to_date)
         ]
         work = self.states.publish is not None or any(state.busy for state in self.states.sources.values())
         return [*names, KNOWLEDGE_BASE] if work and self.looks.get(KNOWLEDGE_BASE, NEVER).error else names

@@ -250,10 +250,11 @@ class _PendingWork:
         it may be accepted now; one with a problem is, so that Dagster shows it as failed.
         """
         name, state = source.name, states.sources[source.name]
-        if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
+        waits = state.backfill_waits if backfill else state.waits
+        if name in self._outcome.failed or (backfill != asked and not waits):
             return False
         if state.problem or not backfill:
-            return bool(state.problem or state.ingest or backfill in state.waiting)
+            return bool(state.problem or state.ingest or waits)
         tables = SourceTables(self._home, candidate=True)
         try:
             return why_ingest(source, tables, self._recipes) is not None or tables.has_candidate(name)
@@ -310,7 +311,7 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         if (reason := state.rejected or of_passes) and name not in outcome.failed:
             outcome.rejected[name] = reason
             outcome.passing |= state.passing
-        if state.waiting:
+        if state.waits or state.backfill_waits:
             outcome.waiting.append(name)
         elif state.backfill and backfill:
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")

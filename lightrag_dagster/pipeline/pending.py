@@ -56,37 +56,27 @@ GraphState = Literal["nothing is published", "not built yet", "left out", "built
 
 @dataclass(frozen=True)
 class SourceState:
-    """Pending work of one source.
-
-    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has True if a
-    backfill waits for batches, False if another extraction does. `rejected` is why its
-    files were not taken, its tables may not be merged, or it is still published although it is gone; `accept` whether
-    they may although they are not accepted yet. `documents` and `chunks` are rows by status, `outdated` rows of another
-    recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
-    the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
-    keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
-    of passes; `passing` is set if chunks failed that may succeed now.
-    """
+    """Pending work of one source."""
 
     source: str
-    ingest: str | None = None
-    problem: str | None = None
-    waiting: AbstractSet[bool] = frozenset()
-    rejected: str | None = None
-    accept: bool = False
-    merged: bool = False
-    unreleased: bool = False
-    documents: Mapping[str, int] = field(default_factory=dict)
-    chunks: Mapping[str, int] = field(default_factory=dict)
-    outdated: Mapping[str, int] = field(default_factory=dict)
-    backfill: str | None = None
-    backfill_runs: bool = False
-    losses: Sequence[Loss] = ()
-    warning: str | None = None
-    unread: str | None = None
+    ingest: str | None = None  # why the next run ingests it
+    problem: str | None = None  # why it cannot be ingested
+    waits: bool = False  # an ordinary extraction waits for batches
+    backfill_waits: bool = False  # a backfill does
+    rejected: str | None = None  # why its files are not taken, its tables not merged, or it is published though gone
+    accept: bool = False  # its tables may be merged, and are not accepted yet
+    merged: bool = False  # the newest snapshot has what was accepted
+    unreleased: bool = False  # a rollback or a gate keeps that from readers
+    documents: Mapping[str, int] = field(default_factory=dict)  # status → rows
+    chunks: Mapping[str, int] = field(default_factory=dict)  # status → rows
+    outdated: Mapping[str, int] = field(default_factory=dict)  # table → rows of another recipe
+    backfill: str | None = None  # why one that was begun is not accepted yet
+    backfill_runs: bool = False  # a process works at the source now
+    losses: Sequence[Loss] = ()  # rows that failed, were skipped or cut
+    warning: str | None = None  # why few of its names are in the graph although it was accepted
+    unread: str | None = None  # why most of its files are not read
     passes: PassStates = _NO_PASSES
-    passing: bool = False
+    passing: bool = False  # chunks failed that may succeed now
 
     @property
     def withheld(self) -> str | None:
@@ -96,7 +86,7 @@ class SourceState:
     @property
     def busy(self) -> bool:
         """True if the next run has something to do for the source."""
-        return bool(self.ingest or self.accept or self.waiting)
+        return bool(self.ingest or self.accept or self.waits or self.backfill_waits)
 
     @property
     def up_to_date(self) -> bool:
@@ -106,7 +96,7 @@ class SourceState:
     @property
     def unfinished_backfill(self) -> str | None:
         """A sentence about a backfill that was begun and is not accepted; None if there is none, or it waits."""
-        if not self.backfill or True in self.waiting:
+        if not self.backfill or self.backfill_waits:
             return None
         if self.backfill_runs:
             return f"A backfill of {self.source} runs now."
@@ -119,11 +109,11 @@ class SourceState:
             return f"cannot be ingested: {self.problem}"
         if self.rejected:
             return f"not accepted: {self.rejected}"
-        if False in self.waiting:
+        if self.waits:
             return "waits for batches"
         if self.ingest:
             return f"pending: {self.ingest}"
-        if self.waiting:
+        if self.backfill_waits:
             return "waits for batches of a backfill"
         if not self.merged:
             return "pending: merge"
@@ -284,7 +274,8 @@ def source_state(
         source=name,
         ingest=ingest,
         problem=problem,
-        waiting=waiting,
+        waits=False in waiting,
+        backfill_waits=True in waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=(judged.accepted and not is_accepted) or passes.accept,
         merged=record is not None and newest == situation.merged(name),
