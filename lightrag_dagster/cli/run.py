@@ -88,7 +88,7 @@ def telling_failure(
         newest, published = _snapshots(home)
         unreleased = newest.snapshot_id if newest and newest != published else None
         states = Pending(manifest=published, warnings=said.lines, unreleased=unreleased)
-        spent = Outcome(passing=may_pass(error), states=states)
+        spent = Outcome(transient=may_pass(error), states=states)
         is_of_run = builds and not isinstance(error, BuilderLockedError)  # else another process published
         # What was published elsewhere before is new where a copy of the home had not seen it.
         if is_of_run and newest and newest != before and datetime.fromisoformat(newest.published_at) >= began:
@@ -139,7 +139,7 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
         "warnings": states.warnings,
         "notes": [*chain.from_iterable(outcome.notes.values()), *outcome.tidied],
         "damaged": outcome.damaged,
-        "passing": outcome.passing,
+        "passing": outcome.transient,
         "error": error,
     }
 

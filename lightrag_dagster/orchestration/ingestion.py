@@ -108,13 +108,13 @@ class _SourceEvents:
 class Ingestion:
     """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons.
 
-    `passing` is set if one of these may pass.
+    `transient` is set if one of these may pass.
     """
 
     def __init__(self, lightrag: LightRAG, definitions: dg.Definitions, display: Display, *, backfill: bool) -> None:
         self.done: list[str] = []
         self.failed: dict[str, str] = {}
-        self.passing = False
+        self.transient = False
         self._lightrag = lightrag
         self._definitions = definitions
         self._display = display
@@ -251,7 +251,7 @@ class Ingestion:
         self.done = [name for name in self.done if name != source]
         context.log.error(f"{source}: {error}")
         self.failed[source] = str(error)
-        self.passing |= may_pass(error)
+        self.transient |= may_pass(error)
 
     def _show_failed(
         self, context: dg.OpExecutionContext, source: str, left: Set[dg.AssetKey], error: BaseException

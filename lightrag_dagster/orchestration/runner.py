@@ -61,7 +61,7 @@ class Outcome:
     published: Manifest | None = None  # the snapshot that was built
     cost_usd: float = 0.0
     tidied: list[str] = field(default_factory=list)  # lines about what was removed, would be, or is lost
-    passing: bool = False  # a cause for which a source is withheld may pass by itself
+    transient: bool = False  # a cause for which a source is withheld may pass by itself
     states: Pending = field(default_factory=Pending)  # what is pending after it
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
@@ -82,7 +82,7 @@ class Outcome:
             graph_built=self.graph_built or later.graph_built,
             tidied=self.tidied + later.tidied,
             published=later.published or self.published,
-            passing=later.passing or self.passing,
+            transient=later.transient or self.transient,
         )
 
 
@@ -230,7 +230,7 @@ class _PendingWork:
                 done = self._jobs.ingest(due, backfill=backfills)
                 self._outcome.ingested += done.done
                 self._outcome.failed |= done.failed
-                self._outcome.passing |= done.passing
+                self._outcome.transient |= done.transient
         accept_pending(settings)
         waiting = bool(sources_that_wait(settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
@@ -310,7 +310,7 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         of_passes = f"the facts of a pass alone; {'; '.join(state.passes.rejected)}" if state.passes.rejected else None
         if (reason := state.rejected or of_passes) and name not in outcome.failed:
             outcome.rejected[name] = reason
-            outcome.passing |= state.passing
+            outcome.transient |= state.transient
         if state.waits or state.backfill_waits:
             outcome.waiting.append(name)
         elif state.backfill and backfill:

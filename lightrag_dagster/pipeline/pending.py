@@ -76,7 +76,7 @@ class SourceState:
     warning: str | None = None  # why few of its names are in the graph although it was accepted
     unread: str | None = None  # why most of its files are not read
     passes: PassStates = _NO_PASSES
-    passing: bool = False  # chunks failed that may succeed now
+    transient: bool = False  # chunks failed that may succeed now
 
     @property
     def withheld(self) -> str | None:
@@ -289,7 +289,7 @@ def source_state(
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
         passes=passes,
-        passing=passes.passing or (not refused and any(map(failed_for_now, current.values()))),
+        transient=passes.transient or (not refused and any(map(failed_for_now, current.values()))),
     )
 
 
