@@ -62,7 +62,11 @@ def chunk_source(
             made = each_shard(engine, cut, parts, ("chunks", parts, documents.rows))
         stored = [one.files[0] for one in made]
         version = tables.record(
-            "chunks", source, stored, inputs={"raw_documents": documents.version}, recipe=recipes.of_tables["chunks"]
+            "chunks",
+            source,
+            stored,
+            inputs={"raw_documents": documents.version},
+            recipe=recipes.table_recipe("chunks", source),
         )
     return report(version, stored, sum(one.kept[0] for one in made))
 

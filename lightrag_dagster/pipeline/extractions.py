@@ -19,7 +19,7 @@ from lightrag_dagster.core.protocols import ExtractionModel, FreeModel, OpenMode
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
+from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, of_pass
 from lightrag_dagster.models.column_reader import ColumnReader
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -165,7 +165,7 @@ def extract_source(
             source,
             stored,
             inputs={one.table: one.version for one in (chunks, documents) if one},
-            recipe=recipes.of_tables[kind_of(reading.table)],
+            recipe=recipes.table_recipe(reading.table, source),
             reasons=first_reasons(made),
         )
     return report(version, stored, sum(one.kept[0] for one in made), usage, cost_of(tables, version))

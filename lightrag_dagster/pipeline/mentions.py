@@ -46,7 +46,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    recipe = recipes.of_tables["parsed"]
+    recipe = recipes.table_recipe("parsed", source)
     with ingestion(tables, source) as scratch:
         extractions = tables.require("extractions", source)
         parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)

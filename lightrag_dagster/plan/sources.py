@@ -208,7 +208,7 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
     A backfill itself reads all files, so that one is found that changed and kept its size and time; a plan reads all
     only to describe images again.
     """
-    described = recipes.of_rows("raw_documents")
+    described = recipes.row_recipe("raw_documents")
     reads_all = isinstance(source.origin, Incremental) or (known and described and known.outdated(described))
     return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
 
