@@ -32,7 +32,7 @@ from lightrag_dagster.pipeline.shards import (
     failures,
     first_reasons,
     ingestion,
-    report,
+    record,
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.echoes import Echoes
@@ -159,16 +159,10 @@ def extract_source(
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
             return answered
         made, usage = answered
-        stored = [one.files[0] for one in made]
-        version = tables.record(
-            reading.table,
-            source,
-            stored,
-            inputs={one.table: one.version for one in (chunks, documents) if one},
-            recipe=recipes.table_recipe(reading.table, source),
-            reasons=first_reasons(made),
-        )
-    return report(version, stored, sum(one.kept[0] for one in made), usage, cost_of(tables, version))
+        inputs = {one.table: one.version for one in (chunks, documents) if one}
+        recipe, reasons = recipes.table_recipe(reading.table, source), first_reasons(made)
+        recorded = record(step, reading.table, made, inputs=inputs, recipe=recipe, reasons=reasons)
+    return replace(recorded, usage=usage, answers_cost_usd=cost_of(tables, recorded.version))
 
 
 def rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
