@@ -94,6 +94,14 @@ class Reading:
         """Return the recipe of its rows."""
         return recipes.readings(self.of_pass) if self.of_pass else recipes.extractions
 
+    def follows_languages(self, recipes: Recipes) -> bool:
+        """Say whether its answers depend on the languages of documents: those of a pass do not."""
+        return recipes.settings.extraction.document_language and self.of_pass is None
+
+    def documents(self, step: IngestionStep) -> TableVersion | None:
+        """Return the documents whose languages its answers follow, if they do; raises StoreError."""
+        return step.tables.require("raw_documents", step.source) if self.follows_languages(step.recipes) else None
+
     def rows(self, answers: pa.Table) -> pa.Table:
         """Return the rows of the table, given those of EXTRACTIONS."""
         if self.of_pass is None:
@@ -151,8 +159,7 @@ def extract_source(
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
         asked = _Asked(reading, Reusable.of(reading.table, source, tables, reading.recipe(recipes)))
-        follows = recipes.follows_languages and reading.of_pass is None
-        documents = tables.require("raw_documents", source) if follows else None
+        documents = reading.documents(step)
         places = _places_of(step, chunks, documents, asked, parts, scratch)
         answered = _ask(step, asked, open_model, parts, places, by_rules=by_rules)
         if isinstance(answered, Waiting):

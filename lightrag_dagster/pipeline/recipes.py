@@ -156,7 +156,7 @@ class Recipes:
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
         if self.name_finder:
-            following = ["document_language"] if self.follows_languages else []
+            following = ["document_language"] if self.settings.extraction.document_language else []
             return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
         identity = chat_identity(self.settings.llm.of("extract"))
         return digest(_REVISIONS["extractions"], extraction_recipe(self.prompts, self.settings.extraction, identity))
@@ -174,11 +174,6 @@ class Recipes:
         from lightrag_dagster.models.rules import NameFinder
 
         return NameFinder(co_mentions=extraction.method == "co_mentions", pipeline=extraction.names_model)
-
-    @property
-    def follows_languages(self) -> bool:
-        """True if an answer about a chunk depends on the language of its document."""
-        return self.settings.extraction.document_language
 
     @cached_property
     def summaries(self) -> str:
