@@ -268,12 +268,12 @@ def todays_extractor(
     count = load_tokenizer(recipes.settings.chunking.encoding).count
     if reading.of_pass:
         extraction = extraction.model_copy(update={"gleaning": 0})
-        given = (model, recipes.prompts, extraction, reading.recipe(recipes), count, conversations, llm.longer_outputs)
-        return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
-    if recipes.name_finder:
+    elif recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
+    given = (model, recipes.prompts, extraction, reading.recipe(recipes), count, conversations, llm.longer_outputs)
+    if reading.of_pass:
+        return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
     by_rules = recipes.name_finder is not None or recipes.settings.llm.provider == "offline"
-    given = (model, recipes.prompts, extraction, recipes.extractions, count, conversations, llm.longer_outputs)
     return Extractor(*given, by_rules=by_rules, is_stored=model.is_stored, retries=retries)
 
 
