@@ -1,12 +1,13 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 from rich.console import Console
 
 from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.losses import print_few
+from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.plan import gate_line, print_plan
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
@@ -29,7 +30,7 @@ from lightrag_dagster.settings import Settings, load_settings
 def run_backfill(
     console: Console,
     names: Sequence[str],
-    overrides: Mapping[str, Mapping[str, object]],
+    overrides: Overrides,
     *,
     everything: bool,
     knowledge_base: bool,
@@ -71,8 +72,9 @@ def run_backfill(
             _gate(told, settings, account, about)
             settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
         with display(told) as shown:
-            wanted = {"backfill": True, "knowledge_base": whole}
-            outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
+            outcome = bring_up_to_date(
+                settings, sources or None, shown, backfill=True, knowledge_base=whole, account=account
+            )
     _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
     return tell_outcome(console, outcome, as_json, said, **about)
 

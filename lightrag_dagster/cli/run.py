@@ -12,6 +12,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_few, print_losses, print_warnings
+from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
@@ -30,7 +31,7 @@ from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot, publis
 def run_pipeline(
     console: Console,
     sources: Sequence[str],
-    overrides: Mapping[str, Mapping[str, object]],
+    overrides: Overrides,
     *,
     retry_failed: bool,
     wait: bool,

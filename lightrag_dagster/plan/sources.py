@@ -165,8 +165,8 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
         more = Asked(*_fill_in_asked(plan, Reading(one), read, sample))
         planning.of_passes[one.name] = Asked.total((planning.of_passes.get(one.name, Asked()), more))
     pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
-    described = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
-    return Asked(new, tokens, *described)
+    described, described_tokens = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
+    return Asked(new, tokens, described, described_tokens)
 
 
 def _plan_of(plan: SourcePlan, table: str) -> PassPlan:
