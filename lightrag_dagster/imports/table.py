@@ -59,7 +59,8 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
-    facts, others = ([one for one in left if ("subject" in one[1]) is is_fact] for is_fact in (True, False))
+    facts = [(place, row) for place, row in left if "subject" in row]
+    others = [(place, row) for place, row in left if "subject" not in row]
     found = (one for place, row in others for one in _decisions(row, place, signed))
     return base, list({one.decision.content: one for one in found}.values()), _facts(facts)
 
@@ -177,18 +178,16 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
         raise ValueError(
             f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
         )
-    chunks, *others = (
-        [
-            (place := f"{file.name}: {kind} {number}", _named(row, place, _OF_CHUNKS))
-            for number, row in enumerate(rows, 1)
-        ]
-        for kind, rows in zip(_KINDS, lists, strict=True)
-    )
+    placed = dict[str, list[tuple[str, Row]]]()
+    for kind, rows in zip(_KINDS, lists, strict=True):
+        places = [f"{file.name}: {kind} {number}" for number in range(1, len(rows) + 1)]
+        placed[kind] = [(place, _named(row, place, _OF_CHUNKS)) for place, row in zip(places, rows, strict=True)]
+    chunks = placed.pop("chunks")
     by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
     texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
     of_text, left = {key_of(text): list[list[str]]() for text, _ in by_text}, list[tuple[str, Row]]()
-    for kind, rows in zip(_KINDS[1:], others, strict=True):
-        for place, row in rows:
+    for kind, others in placed.items():
+        for place, row in others:
             if text := texts.get(str(row.get("source_id"))):
                 of_text[text].append(_fields(row, kind, place))
             else:
