@@ -104,10 +104,8 @@ def run(
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    code = run_pipeline(
-        console(), source or [], overrides, retry_failed=retry_failed, wait=wait, verify=verify, as_json=as_json
-    )
-    raise typer.Exit(code)
+    asked = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
+    raise typer.Exit(run_pipeline(console(), source or [], overrides, **asked))
 
 
 @app.command()
@@ -146,13 +144,11 @@ def backfill(
         raise typer.BadParameter("it means every source; leave it out, or --source", param_hint="--all")
     from lightrag_dagster.cli.backfill import run_backfill
 
+    wanted = {"everything": everything, "knowledge_base": knowledge_base, "as_json": as_json}
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
     if better_than_stored is not None:
         overrides["gold"] = {"gate": better_than_stored}
-    code = run_backfill(
-        console(), source or [], overrides, everything=everything, knowledge_base=knowledge_base, as_json=as_json
-    )
-    raise typer.Exit(code)
+    raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
 
 def _overrides(*, accept_deletes: bool | list[str] = False, max_cost: float | None) -> dict[str, dict[str, object]]:

@@ -1,13 +1,12 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from rich.console import Console
 
 from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.losses import print_few
-from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.plan import gate_line, print_plan
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import outcome_facts, tell_outcome, telling_failure
@@ -30,7 +29,7 @@ from lightrag_dagster.settings import Settings, load_settings
 def run_backfill(
     console: Console,
     names: Sequence[str],
-    overrides: Overrides,
+    overrides: Mapping[str, Mapping[str, object]],
     *,
     everything: bool,
     knowledge_base: bool,

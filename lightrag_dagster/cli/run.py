@@ -12,7 +12,6 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_few, print_losses, print_warnings
-from lightrag_dagster.cli.options import Overrides
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
@@ -31,7 +30,7 @@ from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot, publis
 def run_pipeline(
     console: Console,
     sources: Sequence[str],
-    overrides: Overrides,
+    overrides: Mapping[str, Mapping[str, object]],
     *,
     retry_failed: bool,
     wait: bool,
@@ -150,14 +149,13 @@ def tell_outcome(console: Console, outcome: Outcome, as_json: bool, said: Sequen
 
     Return the exit code: 0, or 1 if a source or the snapshot is withheld.
     """
-    states = outcome.states
-    warnings = [*states.warnings, *(line for line in said if line not in outcome.tidied)]
-    outcome = replace(outcome, states=replace(states, warnings=warnings))
+    warnings = [*outcome.states.warnings, *(line for line in said if line not in outcome.tidied)]
+    outcome = replace(outcome, states=replace(outcome.states, warnings=warnings))
     if as_json:
         print_json(outcome_facts(outcome) | more)
     else:
         print_outcome(console, outcome)
-    return 1 if outcome.failed or outcome.rejected or states.stopped else 0
+    return 1 if outcome.failed or outcome.rejected or outcome.states.stopped else 0
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:

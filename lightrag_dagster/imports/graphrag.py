@@ -113,8 +113,8 @@ def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
     spelled = list[list[str]]()
     for kind, *fields in rows:
-        number = _NAMES[kind]
-        spelled.append([kind, *(_as_written(name, text) for name in fields[:number]), *fields[number:]])
+        names = [_as_written(name, text) for name in fields[: _NAMES[kind]]]
+        spelled.append([kind, *names, *fields[len(names) :]])
     return answers_of(spelled)
 
 

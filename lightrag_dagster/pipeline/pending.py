@@ -7,7 +7,7 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lightrag_dagster.core.in_time import map_in_time
@@ -180,7 +180,7 @@ def pending(situation: Situation) -> Pending:
     ]
     due = pending_scopes(situation)
     warnings += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, due)]
-    return _pending(situation, sources, publish, warnings, due)
+    return replace(_pending(situation, sources, publish, warnings), scopes=due)
 
 
 def loose_warnings(settings: Settings) -> list[str]:
@@ -193,15 +193,11 @@ def loose_warnings(settings: Settings) -> list[str]:
 
 def published_part(situation: Situation) -> Pending:
     """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
-    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.published), {})
+    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.published))
 
 
 def _pending(
-    situation: Situation,
-    sources: Mapping[str, SourceState],
-    publish: GenerationInputs | None,
-    warnings: list[str],
-    scopes: Mapping[str, str],
+    situation: Situation, sources: Mapping[str, SourceState], publish: GenerationInputs | None, warnings: list[str]
 ) -> Pending:
     graph: GraphState = "built" if situation.published else "nothing is published"
     if without_graph(situation.home) is not None:
@@ -211,7 +207,7 @@ def _pending(
     warnings = [*situation.mistakes, *checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
     names = outdated(situation).names
-    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, scopes)
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:
