@@ -153,7 +153,7 @@ class _Watch:
         So with KNOWLEDGE_BASE while there is something to merge: what ends a merge may leave no note.
         """
         told = {*self._failing()}
-        for name in (*self._sources(), *[KNOWLEDGE_BASE][: self.states.publish is not None]):
+        for name in (*self._sources(), *([KNOWLEDGE_BASE] if self.states.publish else ())):
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue

@@ -137,7 +137,7 @@ class Conversation:
         self.answered = True
         # Some models say at first of a chunk full of names that nothing is there.
         empty = found[0].is_empty and len(self.bought) == 1 and any(map(str.isalpha, self.passage))
-        for number in range(max(self.extractor.settings.gleaning, empty and not self.extractor.by_rules)):
+        for number in range(self.extractor.settings.gleaning or int(empty and not self.extractor.by_rules)):
             if self.ended:
                 break
             request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
