@@ -16,7 +16,7 @@ import dagster as dg
 
 from lightrag_dagster.assets import INGESTION, alerts
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck, judged_each
-from lightrag_dagster.assets.ingestion import shown
+from lightrag_dagster.assets.ingestion import run_step
 from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation, last_made
 from lightrag_dagster.assets.namespace import CODE_VERSION, DATA_VERSION, Namespace
@@ -198,7 +198,7 @@ class Ingestion:
         for step in self._steps:
             self._display.start(step.name)
             with listening(source, spent, context.log), self._first_reading_goes_on(step.name):
-                found = shown(step.name, ingestion)
+                found = run_step(step.name, ingestion)
             if isinstance(found, dg.AssetObservation):
                 context.log_event(found)
                 self._display.finish()

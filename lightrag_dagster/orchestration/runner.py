@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
-from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged, tidy_scopes
+from lightrag_dagster.pipeline.scopes import pending_scopes, remove_damaged, scope_snapshot, tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger, lost_stores
@@ -287,7 +287,7 @@ def _scopes(settings: Settings) -> dict[str, Manifest]:
     found = dict[str, Manifest]()
     for name in settings.scopes:
         with suppress(LightRAGError):
-            if one := published_of(settings, name):
+            if one := scope_snapshot(settings, name):
                 found[name] = one
     return found
 

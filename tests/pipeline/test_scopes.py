@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.scopes import (
     empty,
     pending_scopes,
-    published_scopes,
+    publish_scopes,
     remove_damaged,
     still_read,
     tidy_scopes,
@@ -316,7 +316,7 @@ def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
         for content in ("{", record.read_text().replace("e", "f")):  # of the same size
             record.write_text(content)
             remove_damaged(scoped, verify=False)
-            assert published_scopes(Situation.looking(scoped), None)[0].problem is None, pattern
+            assert publish_scopes(Situation.looking(scoped), None)[0].problem is None, pattern
             assert published(scoped.within("board")).inputs == before.inputs
             assert pending_scopes(Situation.looking(scoped)) == {}
             assert not remove_damaged(scoped, verify=True)
@@ -392,7 +392,7 @@ def test_the_graph_of_a_scope_is_built_by_the_next_run(settings: Settings) -> No
     home, snapshot = home_of(scoped, "board"), published(scoped.within("board"))
     assert without_graph(home)
     assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
-    (state,) = published_scopes(Situation.looking(scoped), None)
+    (state,) = publish_scopes(Situation.looking(scoped), None)
     assert (state.problem, without_graph(home)) == (None, None)
     assert published(scoped.within("board")) == snapshot
     assert pending_scopes(Situation.looking(scoped)) == {}
