@@ -65,18 +65,19 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
     return base, list({one.decision.content: one for one in found}.values()), _facts(facts)
 
 
-def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) -> tuple[int, Sequence[int]]:
-    """Take decisions that were not taken before, and return the number of these and the numbers they got.
-
-    One that was undone stays so. A `dry_run` only checks that all hold together. Raises as `take`.
-    """
-    before, home = decisions_of(settings), Home.of(settings)
-    known = {one.content for one in [*(one.decision for one in before), *(one.decision for one in taken(home))]}
+def new_decisions(settings: Settings, decisions: Sequence[Placed]) -> list[Placed]:
+    """Return those that were not taken before, if all hold together; one that was undone stays so. Raises as `take`."""
+    before = decisions_of(settings)
+    known = {one.decision.content for one in before} | {one.decision.content for one in taken(Home.of(settings))}
     new = [one for one in decisions if one.decision.content not in known]
-    if not dry_run:
-        return len(new), take(settings, [one.decision for one in new], [one.place for one in new]) if new else ()
     resolve([*before, *new])
-    return len(new), ()
+    return new
+
+
+def take_new(settings: Settings, decisions: Sequence[Placed]) -> list[int]:
+    """Take the decisions that were not taken before, and return their numbers; raises as `take`."""
+    new = new_decisions(settings, decisions)
+    return take(settings, [one.decision for one in new], [one.place for one in new]) if new else []
 
 
 def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
