@@ -71,9 +71,8 @@ def run_backfill(
             _gate(told, settings, account, about)
             settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
         with display(told) as shown:
-            outcome = bring_up_to_date(
-                settings, sources or None, shown, backfill=True, knowledge_base=whole, account=account
-            )
+            wanted = {"backfill": True, "knowledge_base": whole}
+            outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
     _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
     return tell_outcome(console, outcome, as_json, said, **about)
 

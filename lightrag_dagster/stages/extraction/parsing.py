@@ -76,10 +76,7 @@ def parse_response(
         rejected += repeated + others
     kept = len(entities) + len(relations) if most_rows is None else most_rows
     # One answer that runs away counts once, since its rows could withhold a source of many.
-    if len(entities) + len(relations) > kept:
-        rejected.append(rejections.TOO_MANY)
-    if long:
-        rejected.append(rejections.TOO_LONG)
+    rejected += [rejections.TOO_MANY] * (len(entities) + len(relations) > kept) + [rejections.TOO_LONG] * long
     kept_entities, kept_relations = entities[:kept], relations[: max(0, kept - len(entities))]
     return Records(tuple(kept_entities), tuple(kept_relations), complete, tuple(one.reason for one in rejected))
 
