@@ -128,7 +128,7 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     changed = [
         name
         for name, state in states.items()
-        if name in partitions and (state.ingest or state.problem) and False not in state.waiting
+        if name in partitions and (state.ingest or state.problem) and not state.waits
     ]
     changed += [name for name in situation.absent if name in partitions]
     slow = (name for name in situation.sources if name in partitions and name not in states)

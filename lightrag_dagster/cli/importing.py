@@ -77,15 +77,14 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     if base:
         imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
     with building(Home.of(settings)) if base and not options.dry_run else nullcontext():
-        new, numbers = imports.take_new(settings, decisions, dry_run=True)
+        new = len(imports.new_decisions(settings, decisions))
         facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
         if lines:
             rows = {"text": "{subject}", "facts": stated}
             named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": rows}
             facts |= {"facts": len(lines), "named_sources": {options.source: named}}
             _write_facts(console, lines, named, options)
-        if not options.dry_run:
-            _, numbers = imports.take_new(settings, decisions, dry_run=False)
+        numbers = [] if options.dry_run else imports.take_new(settings, decisions)
         print_warnings(terminal(stderr=True), [f"columns passed over: {', '.join(over)}"] if over else [])
         if not options.as_json and (decisions or not lines):
             taken = "would be taken" if options.dry_run else "taken"

@@ -42,7 +42,7 @@ SELECT count(DISTINCT number) - count(DISTINCT number) FILTER ("key" IS NOT NULL
     FROM (SELECT row_number() OVER () AS number, {}::VARCHAR[] AS units FROM {})
 ) LEFT JOIN unit_key USING (id)
 """
-_ENDS = {"entity": 2, "relation": 3}  # of the names in a row
+_NAMES = {"entity": 1, "relation": 2}  # behind the kind of a row
 
 
 def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
@@ -123,8 +123,10 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
-    spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
+    spelled = list[list[str]]()
+    for kind, *fields in rows:
+        names = [_as_written(name, text) for name in fields[: _NAMES[kind]]]
+        spelled.append([kind, *names, *fields[len(names) :]])
     return answers_of(spelled)
 
 
@@ -166,14 +168,14 @@ def _quoted(said: str, text: str) -> str:
 
 def _as_dated(day: str, text: str) -> str:
     """Return the longest words of a text that are read as a time from a day on; the day where there are none."""
-    words, year = text.split(), day[:4]
-    found = [
-        said
-        for at in (at for at, word in enumerate(words) if year in word)
-        for first in range(max(0, at - _AROUND), at + 1)
-        for last in range(at + 1, at + 1 + _AROUND)
-        if (when := read_when(said := " ".join(words[first:last]))) and str(when.valid_from) == day[:10]
-    ]
+    words, found = text.split(), list[str]()
+    for at in (number for number, word in enumerate(words) if day[:4] in word):
+        for first in range(max(0, at - _AROUND), at + 1):
+            for last in range(at + 1, at + 1 + _AROUND):
+                said = " ".join(words[first:last])
+                when = read_when(said)
+                if when and str(when.valid_from) == day[:10]:
+                    found.append(said)
     return max(found, key=len, default=day)
 
 

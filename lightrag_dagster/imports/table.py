@@ -63,24 +63,26 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
-    facts, others = ([one for one in left if ("subject" in one[1]) is is_fact] for is_fact in (True, False))
+    facts = [(place, row) for place, row in left if "subject" in row]
+    others = [(place, row) for place, row in left if "subject" not in row]
     found = (one for place, row in others for one in _decisions(row, place, signed))
     over = sorted({column for _, row in left for column in row.keys() - _used(row)})
     return base, list({one.decision.content: one for one in found}.values()), _facts(facts), over
 
 
-def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) -> tuple[int, Sequence[int]]:
-    """Take decisions that were not taken before, and return the number of these and the numbers they got.
-
-    One that was undone stays so. A `dry_run` only checks that all hold together. Raises as `take`.
-    """
-    before, home = decisions_of(settings), Home.of(settings)
-    known = {one.content for one in [*(one.decision for one in before), *(one.decision for one in taken(home))]}
+def new_decisions(settings: Settings, decisions: Sequence[Placed]) -> list[Placed]:
+    """Return those that were not taken before, if all hold together; one that was undone stays so. Raises as `take`."""
+    before = decisions_of(settings)
+    known = {one.decision.content for one in before} | {one.decision.content for one in taken(Home.of(settings))}
     new = [one for one in decisions if one.decision.content not in known]
-    if not dry_run:
-        return len(new), take(settings, [one.decision for one in new], [one.place for one in new]) if new else ()
     resolve([*before, *new])
-    return len(new), ()
+    return new
+
+
+def take_new(settings: Settings, decisions: Sequence[Placed]) -> list[int]:
+    """Take the decisions that were not taken before, and return their numbers; raises as `take`."""
+    new = new_decisions(settings, decisions)
+    return take(settings, [one.decision for one in new], [one.place for one in new]) if new else []
 
 
 def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
@@ -187,18 +189,16 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
         raise ValueError(
             f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
         )
-    chunks, *others = (
-        [
-            (place := f"{file.name}: {kind} {number}", _named(row, place, _OF_CHUNKS))
-            for number, row in enumerate(rows, 1)
-        ]
-        for kind, rows in zip(_KINDS, lists, strict=True)
-    )
+    placed = dict[str, list[tuple[str, Row]]]()
+    for kind, rows in zip(_KINDS, lists, strict=True):
+        places = [f"{file.name}: {kind} {number}" for number in range(1, len(rows) + 1)]
+        placed[kind] = [(place, _named(row, place, _OF_CHUNKS)) for place, row in zip(places, rows, strict=True)]
+    chunks = placed.pop("chunks")
     by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
     texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
     of_text, left = {key_of(text): list[list[str]]() for text, _ in by_text}, list[tuple[str, Row]]()
-    for kind, rows in zip(_KINDS[1:], others, strict=True):
-        for place, row in rows:
+    for kind, others in placed.items():
+        for place, row in others:
             if text := texts.get(str(row.get("source_id"))):
                 of_text[text].append(_fields(row, kind, place))
             else:

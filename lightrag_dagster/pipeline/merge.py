@@ -270,8 +270,8 @@ def _find_evidence(
     except StoreError as error:
         _log.warning("all rows are merged again: %s", error)
         return None
-    *_, entities, relations = merged.values()
-    return KeptEvidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
+    come = tuple(sorted(now - before))
+    return KeptEvidence(merged["entity_evidence"], merged["relation_evidence"], tuple(gone), come)
 
 
 def count_recipes(merged: "Merged") -> dict[str, int]:

@@ -31,7 +31,7 @@ from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.jobs import Jobs
 from lightrag_dagster.pipeline.inputs import next_publication
-from lightrag_dagster.pipeline.scopes import published_of
+from lightrag_dagster.pipeline.scopes import scope_snapshot
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -133,7 +133,7 @@ def test_a_scope_whose_rule_was_changed_is_published_by_the_daemon(
     assert publishes(instance, narrow)
     assert build_definitions(narrow).resolve_job_def("publish").execute_in_process(instance=instance).success
     assert not publishes(instance, narrow)
-    shown = published_of(narrow, "press")
+    shown = scope_snapshot(narrow, "press")
     assert shown is not None
     assert set(shown.inputs.sources) == {"notes"}
     assert publishes(instance, narrow.changed(scopes={}))

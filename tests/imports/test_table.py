@@ -14,7 +14,7 @@ import pytest
 from lightrag_dagster.curation.desk import undo
 from lightrag_dagster.curation.rules import decisions_of
 from lightrag_dagster.errors import DecisionError, SourceError
-from lightrag_dagster.imports import import_base, read_table, take_new
+from lightrag_dagster.imports import import_base, new_decisions, read_table, take_new
 from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
@@ -101,9 +101,9 @@ def test_the_relation_of_an_edge_list_is_its_keyword_and_columns_that_are_passed
 def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"a.txt": FLOOD})
     _, decisions, *_ = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
-    assert take_new(settings, decisions, dry_run=True) == (4, ())
+    assert len(new_decisions(settings, decisions)) == 4
     assert decisions_of(settings) == []
-    assert take_new(settings, decisions, dry_run=False) == (4, [1, 2, 3, 4])
+    assert take_new(settings, decisions) == [1, 2, 3, 4]
     build(settings)
     with KnowledgeBase.open(settings=settings) as knowledge:
         rows = knowledge.sql("SELECT name, type, sources FROM entities").to_pylist()
@@ -115,13 +115,13 @@ def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: 
 
 def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings, tmp_path: Path) -> None:
     file = written(tmp_path / "a.jsonl", ROWS)
-    take_new(settings, read_table(file, SIGNED)[1], dry_run=False)
+    take_new(settings, read_table(file, SIGNED)[1])
     undo(settings, [3])
     written(file, [*ROWS, ROWS[0], {"name": "Crane"}, {"name": "Crane"}])
     _, decisions, *_ = read_table(file, SIGNED)
     assert len(decisions) == 5
-    assert take_new(settings, decisions, dry_run=False) == (1, [5])
-    assert take_new(settings, decisions, dry_run=False) == (0, ())
+    assert take_new(settings, decisions) == [5]
+    assert take_new(settings, decisions) == []
     assert [one.decision.names[0] for one in decisions_of(settings)].count("Crane") == 1
 
 
@@ -278,7 +278,7 @@ def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_pa
     rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
     _, decisions, *_ = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
     with pytest.raises(DecisionError, match=r"a\.jsonl: row"):
-        take_new(settings, decisions, dry_run=False)
+        take_new(settings, decisions)
     assert decisions_of(settings) == []
 
 

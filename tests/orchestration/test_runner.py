@@ -240,7 +240,7 @@ def test_the_month_of_one_source_that_is_spent_stops_no_other(settings: Settings
     assert outcome.ingested == ["board", "notes"]
     assert list(outcome.failed) == ["handbook"]
     assert "raise llm.max_cost_per_source_month_usd, or run again next month" in outcome.failed["handbook"]
-    assert not outcome.passing
+    assert not outcome.transient
     assert list(published(limited).inputs.sources) == ["board", "notes"]
 
 
