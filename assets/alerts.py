@@ -125,6 +125,11 @@ def recovered(instance: dg.DagsterInstance, subjects: Collection[Subject], run_i
         _changed(instance, change)
 
 
+def removed(instance: dg.DagsterInstance, place: str, sources: Iterable[str]) -> None:
+    """Remember that nothing fails any more of sources that were removed."""
+    recovered(instance, [Subject(place, job, one) for one in sources for job in ("ingest", "backfill")], "")
+
+
 def tell(instance: dg.DagsterInstance, place: str, *, idle: bool) -> None:
     """Tell of each cause that is new, lasts for a day, or is over; what is not delivered is sent next time.
 

@@ -262,7 +262,7 @@ SOURCE_CHECKS = [
         "words_read",
         _few_words_lost,
         f"Of the words that the files hold, counted apart from their readers, at most {MAX_LOST_WORDS:.0%} are missing "
-        "in the texts. Formats that are handed through unchanged are not counted.",
+        "in the texts. Counted are HTML, PDF, Office, ODT, EPUB and mail; other formats have no such check.",
     ),
     SourceCheck(
         "raw_documents",

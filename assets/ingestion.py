@@ -36,7 +36,7 @@ def in_own_run(step: str) -> Compute:
         if backfill and settings.gold.gate:
             _pass_gate(context, settings, step)
         with logged(context, lightrag):
-            found = shown(step, lightrag.ingestion(source, account_of(context, settings, source), backfill=backfill))
+            found = run_step(step, lightrag.ingestion(source, account_of(context, settings, source), backfill=backfill))
         if isinstance(found, dg.AssetObservation):
             context.log_event(found)
         else:
@@ -62,7 +62,7 @@ def _pass_gate(context: dg.AssetExecutionContext, settings: Settings, step: str)
             compared.require_better()
 
 
-def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] | dg.AssetObservation:
+def run_step(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] | dg.AssetObservation:
     """Do a step, and return what Dagster shows of its tables, or of the batches that the source waits for.
 
     The home notes why it failed, or that the source is done.
@@ -74,6 +74,7 @@ def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] |
     if step == last_step(recipes, ingestion.source):
         looks.good([ingestion.source], backfill=tables.candidate)
     if isinstance(reports, Waiting):
+        looks.continued(ingestion.source, backfill=tables.candidate)
         batches = {"batches": sorted(reports.batches)}
         waits = "extractions" if step == "extractions" else "readings"
         return dg.AssetObservation(namespace.key(waits), partition=ingestion.source, metadata=batches)

@@ -12,7 +12,7 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
-from lightrag_dagster.pipeline.scopes import EMPTY, ScopeState, empty_scopes, pending_scopes, published_scopes
+from lightrag_dagster.pipeline.scopes import EMPTY, ScopeState, empty_scopes, pending_scopes, publish_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -41,7 +41,7 @@ def knowledge_base(
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
         now, account = Situation.looking(lightrag.settings), account_of(context, lightrag.settings)
-        scopes = published_scopes(now, account, backfill=config.backfill)
+        scopes = publish_scopes(now, account, backfill=config.backfill)
     if collected is not None:
         context.log.info(str(collected))
     metadata = {

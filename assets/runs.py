@@ -17,7 +17,7 @@ from lightrag_dagster.storage.locking import building
 MANY_SOURCES = "ingest_sources"
 """Step of the jobs `ingest` and `backfill` when a command works at any number of sources in one run."""
 
-_UNDER_WAY = [
+UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -35,7 +35,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
     is older than HANGS does not count: it may have died unseen.
     """
     built, jobs = _keys(namespace, *INGESTION, *PUBLICATION), [*map(namespace.named, BUILDING)]
-    runs = instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY, updated_after=datetime.now(UTC) - HANGS))
+    runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY, updated_after=datetime.now(UTC) - HANGS))
     if any(is_of(instance, namespace, run, [*INGESTION, *PUBLICATION]) for run in runs):
         return True
     for backfill in instance.get_backfills(limit=_LAST_BACKFILLS):
@@ -47,7 +47,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
 def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
     """Return True if Dagster has an unfinished run of this knowledge base."""
-    runs = instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY))
+    runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))
     return any(is_of(instance, namespace, run) for run in runs)
 
 
@@ -86,7 +86,7 @@ def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) 
     """
     try:
         with building(home, 0):
-            for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
+            for run in instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY)):
                 of_command = COMMAND_TAG in run.tags and run.remote_job_origin is None
                 if of_command and run.job_name in map(namespace.named, JOBS):
                     instance.report_run_failed(run, "the command that began this run was killed; its work is kept")

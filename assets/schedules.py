@@ -3,14 +3,15 @@
 import os
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import dagster as dg
 
 from lightrag_dagster.assets.jobs import Job, is_wanted
-from lightrag_dagster.assets.metadata import COMMAND_TAG
+from lightrag_dagster.assets.metadata import COMMAND_TAG, HANGS
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.runs import UNDER_WAY
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.pending import look_at_sources, note_looks
@@ -71,12 +72,17 @@ def nightly(
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Request a run for each source with pending work, and remove what no scope shows any more.
 
-    A run that waits in Dagster's queue, perhaps since the last night, reads its source as it is when it begins.
+    A run that waits in Dagster's queue, perhaps since the last night, reads its source as it is when it begins. After a
+    backfill, which would put its earlier reading in place of that of the night, the next night looks.
     """
     night, namespace = context.scheduled_execution_time.isoformat(), Namespace(lightrag.settings.namespace)
     waiting = dg.RunsFilter(job_name=namespace.named("ingest"), statuses=[dg.DagsterRunStatus.QUEUED])
-    queued = {run.tags.get("dagster/partition") for run in context.instance.get_runs(waiting)}
-    known = set(context.instance.get_dynamic_partitions(namespace.partitions)) - queued
+    backfills = dg.RunsFilter(
+        job_name=namespace.named("backfill"), statuses=UNDER_WAY, updated_after=datetime.now(UTC) - HANGS
+    )
+    runs = [*context.instance.get_runs(waiting), *context.instance.get_runs(backfills)]
+    known = set(context.instance.get_dynamic_partitions(namespace.partitions))
+    known -= {run.tags.get("dagster/partition", "") for run in runs}
     seconds = look_seconds()
     look_upstream(context.instance, lightrag.settings)
     for line in tidy_scopes(lightrag.settings):
@@ -122,7 +128,7 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     changed = [
         name
         for name, state in states.items()
-        if name in partitions and (state.ingest or state.problem) and False not in state.waiting
+        if name in partitions and (state.ingest or state.problem) and not state.waits
     ]
     changed += [name for name in situation.absent if name in partitions]
     slow = (name for name in situation.sources if name in partitions and name not in states)

@@ -148,6 +148,7 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     wanted = {*situation.sources, *situation.absent}
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)
+    alerts.removed(context.instance, alerts.place_of(lightrag), removed)
     requests = [namespace.sources.build_add_request(added)] if added else []
     removals = [namespace.sources.build_delete_request(removed)] if removed else []
     return dg.SensorResult(dynamic_partitions_requests=[*requests, *removals])
@@ -187,9 +188,14 @@ def publish_accepted(
     As the sensor of what was published, it also reports a release or rollback, and prunes the history of runs, once a
     day.
     """
+    asked = _publication(context, lightrag)
+    Looks(lightrag.home.ledger).good([DAEMON])  # a tick that fails is no sign of life
+    return asked
+
+
+def _publication(context: dg.SensorEvaluationContext, lightrag: LightRAG) -> dg.RunRequest | dg.SkipReason:
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
-    Looks(lightrag.home.ledger).good([DAEMON])
     builds = not end_orphans(context.instance, lightrag.home, namespace)
     if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
         context.log.info(pruned)
@@ -213,8 +219,10 @@ def publish_accepted(
         return dg.SkipReason("the newest snapshot holds all accepted versions" if newest else "nothing is accepted yet")
     # After another snapshot it is a new request, as where a document is deleted and restored.
     snapshots = (one and one.sequence for one in (newest, situation.published))
-    if key := _unused_key(context.instance, namespace, f"{wanted} {digest(*snapshots)}"):
-        return dg.RunRequest(run_key=key, asset_selection=selection, tags={COMMAND_TAG: "publish"})
+    wanted = f"{wanted} {digest(*snapshots)}"
+    if key := _unused_key(context.instance, namespace, wanted):
+        tags = {COMMAND_TAG: "publish", ACCOUNT_TAG: digest(wanted)}  # all attempts have one budget
+        return dg.RunRequest(run_key=key, asset_selection=selection, tags=tags)
     return dg.SkipReason("the same tables had their runs of this hour; the next hour has another")
 
 

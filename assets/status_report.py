@@ -86,14 +86,14 @@ def report(
         "rejected": len(states.rejected),
         "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
         "outdated_of_knowledge_base": ", ".join(states.outdated),
-        "graph": states.graph_state,
+        "graph": states.graph,
         "losses": [str(loss) for loss in states.losses],
         "warnings": states.warnings,
         "seconds": seconds,
         **_spent(costs),
         **({"instance": list(advice)} if advice else {}),
     }
-    return materialised(digest(shown, states.outdated, states.graph), metadata)
+    return materialised(digest(shown, states.outdated, states.graph == "not built yet"), metadata)
 
 
 def _spent(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -75,8 +75,8 @@ def main() -> None:
             started = time.perf_counter()
             outcome = bring_up_to_date(settings, [], meter)
             seconds.append(time.perf_counter() - started)
-    assert outcome.manifest is not None
-    rows = Counter(outcome.manifest.rows)
+    assert outcome.states.manifest is not None
+    rows = Counter(outcome.states.manifest.rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     for step, took, megabytes in meters[0].table():
         print(f"{step:30} {took:7.1f} s {megabytes:7} MB")

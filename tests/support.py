@@ -109,12 +109,8 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
             outcome.published = publish(recipes, backfill=whole, account=account, database=graph)
         if graph and without_graph(home):
             build_published_graph(home)
-    states = pending(Situation.looking(settings))
-    outcome.rejected, outcome.warnings, outcome.manifest = (
-        states.rejected | dict(states.scopes),
-        states.warnings,
-        published_snapshot(home),
-    )
+    outcome.states = states = pending(Situation.looking(settings))
+    outcome.rejected = states.rejected | dict(states.scopes)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 

@@ -17,10 +17,10 @@ _INTRODUCTION = """\
 Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries.py` by `make docs`; change the schemas,
 not this page.
 
-The tables up to `contradictions` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
-`views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
-says so in italics. Of what is built, `raw_documents.modified_at` alone is of a wall clock, and `facts_now` of today: a
-clean build has the same rows.
+The tables up to `contradictions` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql`
+and `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its
+meaning says so in italics. Of what is built, `raw_documents.modified_at` alone is of a wall clock, and `facts_now` of
+today: a clean build has the same rows.
 """
 
 _OTHERS = {
@@ -28,7 +28,7 @@ _OTHERS = {
     "costs": "One row a month, source, purpose and model: sums of the ledger.",
     "ledger": "One row a step of a run that asked a model: calls, tokens and dollars. In the order of the entries.",
     "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
-    "changes": "One row a document, entity or relation that differs from the snapshot before; sorted within a kind.",
+    "changes": "One row a document, entity, relation or fact that differs from the snapshot before; sorted in a kind.",
     "communities": "One row a group of entities that have more relations among each other than to others.",
     "duplicate_candidates": "One row a pair of entities that may be one; from the best 20 of each.",
     "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",

@@ -114,6 +114,6 @@ def _tell_nothing_outdated(console: Console, states: Pending) -> int:
 def _not_started(settings: Settings, plan: Plan | None, as_json: bool) -> int:
     """Print the facts of a backfill that only showed its price, if JSON is wanted; return the exit code 0."""
     if as_json:
-        outcome = Outcome(manifest=Situation.looking(settings).published)
+        outcome = Outcome(states=Pending(manifest=Situation.looking(settings).published))
         print_json(outcome_facts(outcome) | {"started": False, "plan": plan.to_dict() if plan else None})
     return 0

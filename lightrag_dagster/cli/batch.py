@@ -3,14 +3,16 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.models.batch.ledger import OPEN, Batch, BatchLedger
+from lightrag_dagster.errors import BuilderLockedError, SettingsError
+from lightrag_dagster.models.batch.ledger import ENDED, OPEN, Batch, BatchLedger
 from lightrag_dagster.settings import LLMSettings, load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import using_batches
 
 _SHOWN = 8
 """Characters of a name that are shown; they are enough to choose it."""
@@ -18,6 +20,8 @@ _SHOWN = 8
 
 def list_batches(console: Console, *, every: bool) -> None:
     """Poll the provider, and print a row for each open batch, or for every batch.
+
+    Answers that no source waits for, and so no run may collect, are stored and booked.
 
     Raises:
         ProviderError: the provider cannot be asked.
@@ -27,9 +31,7 @@ def list_batches(console: Console, *, every: bool) -> None:
     home = Home.existing(settings)
     try:
         if home.may_have_batches and settings.llm.provider != "offline":
-            from lightrag_dagster.models.batch.waiting import poll_batches
-
-            asyncio.run(poll_batches(settings.llm, home))
+            asyncio.run(_poll(settings.llm, home))
     finally:  # an error may be about a batch that is to be cancelled
         batches: list[Batch] = []
         if home.may_have_batches:
@@ -63,6 +65,16 @@ def _row(batch: Batch) -> tuple[str, ...]:
     return batch.name[:_SHOWN], batch.source, state, done, f"{hours:.1f}", cost
 
 
+async def _poll(llm: LLMSettings, home: Home) -> None:
+    from lightrag_dagster.models.batch.batches import open_batches
+
+    async with open_batches(llm, home, exclusive=False) as batches:
+        await batches.poll()
+        if not all(one.waiting for one in batches.at_this_host(ENDED)):
+            with suppress(BuilderLockedError), using_batches(home, 0):  # a run that works at them collects them
+                await batches.collect()
+
+
 async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:
     """Cancel the chosen batches; return True if there are any."""
     from lightrag_dagster.models.batch.batches import open_batches
@@ -75,7 +87,7 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
         chosen = [batch for batch in opened if every or batch.name.startswith(tuple(names))]
         for batch in chosen:
             if await batches.cancel(batch):
-                message = "is being cancelled; the next run stores the answers that it has"
+                message = "is being cancelled; the next run, or `batch`, stores the answers that it has"
             elif batch.batch_id or batch.host != batches.host:
                 message = f"was given up and counts with its worst cost; end it at {batch.host} if it runs there"
             else:

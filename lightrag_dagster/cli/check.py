@@ -57,7 +57,7 @@ def check_status(console: Console, max_age: float | None) -> int:
     lines = [*situation.mistakes, *watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held()]
     lines += [*damage_of(home), *unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
-        lines += [f"nothing is published in {home.name}", *taken_over(home)]
+        lines += [f"nothing is published in {home.name}", *take_over_lines(home)]
     if max_age is not None:
         lines += watch.old(max_age)
     if problem := silent_daemon(settings, watch.looks.get(DAEMON, NEVER).good_at, watch.now):
@@ -74,7 +74,7 @@ def only_asks(settings: Settings) -> bool:
     )
 
 
-def taken_over(home: Home) -> list[str]:
+def take_over_lines(home: Home) -> list[str]:
     """Return lines about a run that took over a home of another layout, and was killed before it published."""
     said = "a run took over this home of another version of this package and did not end; the next one completes it"
     return [f"{said}; {line}" for line in home_format.removed(home)]
@@ -153,7 +153,7 @@ class _Watch:
         So with KNOWLEDGE_BASE while there is something to merge: what ends a merge may leave no note.
         """
         told = {*self._failing()}
-        for name in (*self._sources(), *[KNOWLEDGE_BASE][: self.states.publish is not None]):
+        for name in (*self._sources(), *([KNOWLEDGE_BASE] if self.states.publish else ())):
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
@@ -177,7 +177,7 @@ class _Watch:
         names = [
             name
             for name, state in self.states.sources.items()
-            if self.looks.get(name, NEVER).error and not (state.withheld or state.waiting or state.up_to_date)
+            if self.looks.get(name, NEVER).error and not (state.withheld or state.up_to_date)
         ]
         work = self.states.publish is not None or any(state.busy for state in self.states.sources.values())
         return [*names, KNOWLEDGE_BASE] if work and self.looks.get(KNOWLEDGE_BASE, NEVER).error else names

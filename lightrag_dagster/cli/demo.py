@@ -36,8 +36,8 @@ def run_demo(console: Console) -> None:
     with display(console) as shown:
         outcome = bring_up_to_date(settings, [], shown)
         make_report(settings, shown)  # so that the UI shows no asset that is missing
-    assert outcome.manifest is not None
-    _print_built(console, outcome.manifest, time.perf_counter() - started)
+    assert outcome.states.manifest is not None
+    _print_built(console, outcome.states.manifest, time.perf_counter() - started)
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n{QUESTION}\n", style="bold")

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from lightrag_dagster import imports
 from lightrag_dagster.cli.curate import NEXT, signed
+from lightrag_dagster.cli.losses import print_warnings
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.run import print_cost
+from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.pricing import plan_questions
@@ -71,19 +73,19 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """
     settings = _settings_for(options)
     reason = f"import table {file.name} --source {options.source}"
-    base, decisions, (lines, stated) = imports.read_table(file, signed() | {"reason": reason})
+    base, decisions, (lines, stated), over = imports.read_table(file, signed() | {"reason": reason})
     if base:
         imports.require_importable(settings, options.source, same_embedder=options.same_embedder)
     with building(Home.of(settings)) if base and not options.dry_run else nullcontext():
-        new, numbers = imports.take_new(settings, decisions, dry_run=True)
+        new = len(imports.new_decisions(settings, decisions))
         facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
         if lines:
             rows = {"text": "{subject}", "facts": stated}
             named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": rows}
             facts |= {"facts": len(lines), "named_sources": {options.source: named}}
             _write_facts(console, lines, named, options)
-        if not options.dry_run:
-            _, numbers = imports.take_new(settings, decisions, dry_run=False)
+        numbers = [] if options.dry_run else imports.take_new(settings, decisions)
+        print_warnings(terminal(stderr=True), [f"columns passed over: {', '.join(over)}"] if over else [])
         if not options.as_json and (decisions or not lines):
             taken = "would be taken" if options.dry_run else "taken"
             before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""

@@ -112,10 +112,8 @@ def gate_line(settings: Settings, plan: Plan) -> str | None:
     if isinstance(found, str):
         return f"{found}." if new.total() else None
     of_plan = {one.source for one in plan.sources}
-    planned, others = (
-        to_ask(situation, {source: rows for source, rows in found.tables.items() if (source in of_plan) is inside})
-        for inside in (True, False)
-    )
+    planned = to_ask(situation, {source: rows for source, rows in found.tables.items() if source in of_plan})
+    others = to_ask(situation, {source: rows for source, rows in found.tables.items() if source not in of_plan})
     asked = Counter({table: min(new[table], count) for table, count in planned.items()}) + others
     if not asked:
         return None  # they are as today's recipe makes them

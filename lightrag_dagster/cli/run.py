@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import chain
 from uuid import uuid4
@@ -19,6 +19,7 @@ from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.errors import BuilderLockedError, LightRAGError, may_pass
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
+from lightrag_dagster.pipeline.pending import Pending
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -84,13 +85,14 @@ def telling_failure(
     try:
         yield said.lines
     except BaseException as error:  # libraries report a signal in ways of their own
-        spent = Outcome(passing=may_pass(error), warnings=said.lines)
-        newest, spent.manifest = _snapshots(home)
+        newest, published = _snapshots(home)
+        unreleased = newest.snapshot_id if newest and newest != published else None
+        states = Pending(manifest=published, warnings=said.lines, unreleased=unreleased)
+        spent = Outcome(transient=may_pass(error), states=states)
         is_of_run = builds and not isinstance(error, BuilderLockedError)  # else another process published
         # What was published elsewhere before is new where a copy of the home had not seen it.
         if is_of_run and newest and newest != before and datetime.fromisoformat(newest.published_at) >= began:
             spent.published = newest
-        spent.unreleased = newest.snapshot_id if newest and newest != spent.manifest else None
         with suppress(LightRAGError):  # which is the error, or hides it
             spent.cost_usd = spent_by(settings, account)
         if as_json:
@@ -98,9 +100,9 @@ def telling_failure(
             print_json(outcome_facts(spent, why) | dict(about or {}))
         elif isinstance(error, LightRAGError):  # a signal ends it with one line
             if spent.published is not None:
-                _print_built(terminal(stderr=True), spent.published, spent.unreleased)
+                _print_built(terminal(stderr=True), spent.published, unreleased)
             print_cost(terminal(stderr=True), spent.cost_usd)
-            print_warnings(terminal(stderr=True), spent.warnings)
+            print_warnings(terminal(stderr=True), said.lines)
         raise
     finally:
         models.removeHandler(said)
@@ -120,23 +122,24 @@ def spent_by(settings: Settings, account: str) -> float:
 
 def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:
     """Return the facts of `print_outcome`, for programs; docs/operations.md describes them."""
+    states = outcome.states
     return {
-        "snapshot_id": outcome.manifest.snapshot_id if outcome.manifest else None,
+        "snapshot_id": states.manifest.snapshot_id if states.manifest else None,
         "built": outcome.published.snapshot_id if outcome.published else None,
-        "waits_for_release": outcome.unreleased,
-        "stopped": list(outcome.stopped),
+        "waits_for_release": states.unreleased,
+        "stopped": list(states.stopped),
         "ingested": outcome.ingested,
         "withheld": outcome.rejected | outcome.failed,
         "waiting": outcome.waiting,
-        "unpublished": sorted({*outcome.unpublished, *outcome.failed}),
+        "unpublished": sorted({*states.unpublished, *outcome.failed}),
         "outdated": outcome.outdated,
-        "outdated_parts": outcome.outdated_parts,
+        "outdated_parts": states.outdated,
         "cost_usd": outcome.cost_usd,
-        "losses": [asdict(loss) for loss in outcome.losses],
-        "warnings": outcome.warnings,
+        "losses": [asdict(loss) for loss in states.losses],
+        "warnings": states.warnings,
         "notes": [*chain.from_iterable(outcome.notes.values()), *outcome.tidied],
         "damaged": outcome.damaged,
-        "passing": outcome.passing,
+        "passing": outcome.transient,
         "error": error,
     }
 
@@ -146,16 +149,18 @@ def tell_outcome(console: Console, outcome: Outcome, as_json: bool, said: Sequen
 
     Return the exit code: 0, or 1 if a source or the snapshot is withheld.
     """
-    outcome.warnings = [*outcome.warnings, *(line for line in said if line not in outcome.tidied)]
+    warnings = [*outcome.states.warnings, *(line for line in said if line not in outcome.tidied)]
+    outcome = replace(outcome, states=replace(outcome.states, warnings=warnings))
     if as_json:
         print_json(outcome_facts(outcome) | more)
     else:
         print_outcome(console, outcome)
-    return 1 if outcome.failed or outcome.rejected or outcome.stopped else 0
+    return 1 if outcome.failed or outcome.rejected or outcome.states.stopped else 0
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the outcome for people."""
+    states = outcome.states
     print_few(console, (f"damaged, and built again: {damage}" for damage in outcome.damaged))
     withheld = chain(outcome.failed.items(), outcome.rejected.items())
     print_few(console, (f"{source} is withheld: {reason}" for source, reason in withheld), "red")
@@ -164,33 +169,33 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         console.print("`batch` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
     print_few(console, chain.from_iterable(outcome.notes.values()))
     if outcome.published is not None:
-        _print_built(console, outcome.published, outcome.unreleased)
-    elif outcome.graph_built and outcome.manifest is not None:
-        console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
-    elif outcome.manifest is not None:
+        _print_built(console, outcome.published, states.unreleased)
+    elif outcome.graph_built and states.manifest is not None:
+        console.print(f"Built the graph of {states.manifest.snapshot_id}.")
+    elif states.manifest is not None:
         lacks = outcome.failed or outcome.rejected or outcome.waiting
         unchanged = "Nothing else changed" if outcome.notes.get("scopes") else "Nothing changed"
         what = "Withheld sources are not published" if lacks else unchanged
-        console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
+        console.print(f"{what}; {states.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
     print_few(console, (f"{line}." for line in outcome.tidied))
-    if outcome.unreleased and outcome.manifest is not None:
-        waits = f"until `lightrag-dagster release` publishes {outcome.unreleased}"
-        console.print(f"{outcome.manifest.snapshot_id} is held: readers open it {waits}.")
-    for fault in outcome.stopped:
-        console.print(f"{outcome.unreleased} is withheld: {fault}")
-    if outcome.outdated or outcome.outdated_parts:
+    if states.unreleased and states.manifest is not None:
+        waits = f"until `lightrag-dagster release` publishes {states.unreleased}"
+        console.print(f"{states.manifest.snapshot_id} is held: readers open it {waits}.")
+    for fault in states.stopped:
+        console.print(f"{states.unreleased} is withheld: {fault}")
+    if outcome.outdated or states.outdated:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
-            f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + outcome.outdated_parts)}"
+            f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + states.outdated)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."
         )
     print_cost(console, outcome.cost_usd)
-    unpublished = {*outcome.unpublished, *outcome.failed}
+    unpublished = {*states.unpublished, *outcome.failed}
     told = "\n".join(outcome.rejected.values())
-    warnings = [line for line in outcome.warnings if line not in told]  # a withheld pass is a warning of `status`
-    print_losses(console, outcome.losses, warnings, outcome.unreleased, unpublished)
+    warnings = [line for line in states.warnings if line not in told]  # a withheld pass is a warning of `status`
+    print_losses(console, states.losses, warnings, states.unreleased, unpublished)
 
 
 def _print_built(console: Console, built: Manifest, unreleased: str | None) -> None:

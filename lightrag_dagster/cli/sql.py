@@ -59,7 +59,8 @@ def run_sql(
         sql.open_tables(tables, more=of_home, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(sql.PROCESS_LIMITS * sql.memory_limit(connection)),
     ):
-        for number, rows in enumerate(sql.results(connection, statements, timeout=timeout, in_words=True)):
+        words = sql.IN_WORDS if form == "json" else sql.NESTED_TOO
+        for number, rows in enumerate(sql.results(connection, statements, timeout=timeout, in_words=words)):
             if number and form != "json":
                 sys.stdout.write("\n")
             names = rows.schema.names

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.check import damage_of, failing, only_asks, taken_over
+from lightrag_dagster.cli.check import damage_of, failing, only_asks, take_over_lines
 from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
-from lightrag_dagster.pipeline.scopes import STILL_READ, published_of, still_read
+from lightrag_dagster.pipeline.scopes import STILL_READ, scope_snapshot, still_read
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -102,7 +102,7 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     if manifest is None:
         said = f"Nothing is published in {home.name} yet"
         console.print(f"{said}: {UNPUBLISHED_SCOPE}." if home.scope else f"{said}; run `lightrag-dagster run`.")
-        for line in taken_over(home):
+        for line in take_over_lines(home):
             console.print(line)
     else:
         rows = manifest.rows
@@ -116,9 +116,9 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
         )
-        if states.graph:
+        if states.graph == "not built yet":
             console.print("graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it")
-        elif states.graph_left_out:
+        elif states.graph == "left out":
             console.print("graph: left out, as the setting dagster.without says; `cypher` is unavailable")
     if not home.scope:
         _print_cost(console, home)
@@ -163,7 +163,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "waits_for_release": states.unreleased,
         "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
-        "graph": states.graph_state,
+        "graph": states.graph,
         "scopes": _scopes(states, settings),
         "outdated": states.outdated,
         "spent_usd": spent,
@@ -185,7 +185,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "disk": _disk(home, settings.retention),
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in _losses(home, states)],
-        "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *taken_over(home)],
+        "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *take_over_lines(home)],
     }
 
 
@@ -197,7 +197,7 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
     """Return what is published of each scope, or why it waits; within a scope nothing is said of others."""
     found = {}
     for name in () if settings.scope else settings.scopes:
-        shown = published_of(settings, name) if name not in states.scopes else None
+        shown = scope_snapshot(settings, name) if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
         published = f"published, {counted(rows, 'document', 'documents')}" if rows else "it shows no document"
         read = f"; {STILL_READ}" if shown and still_read(settings, name) else ""

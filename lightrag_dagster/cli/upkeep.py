@@ -8,14 +8,16 @@ from lightrag_dagster.cli.options import WaitLock
 from lightrag_dagster.cli.terminal import console
 
 
-def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the snapshot.")]) -> None:
+def rollback(
+    snapshot: Annotated[str, typer.Argument(help="Id or name of the snapshot.")], _wait_lock: WaitLock = None
+) -> None:
     """Publish an older snapshot, and hold it until `release`."""
     from lightrag_dagster.cli.snapshots import roll_back
 
     roll_back(console(), snapshot)
 
 
-def release() -> None:
+def release(_wait_lock: WaitLock = None) -> None:
     """Publish the newest snapshot again, after a rollback."""
     from lightrag_dagster.cli.snapshots import release
 

@@ -114,5 +114,5 @@ class TemporaryHome:
         for table, content in self.readable(source, rows).items():
             parent = made_from(table)
             inputs = {parent: versions[parent]} if parent else {}
-            recipe = self._recipes.of_table(table, source)
+            recipe = self._recipes.table_recipe(table, source)
             versions[table] = self.tables.write(table, source, content, inputs=inputs, recipe=recipe).version

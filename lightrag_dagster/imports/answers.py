@@ -66,7 +66,7 @@ def take_answers(
         if answered:
             # No version of chunks, so that the next run makes the table, which asks about the others.
             inputs = {"imported": digest(base.recipe)}
-            tables.record(table, source, stored, inputs=inputs, recipe=recipes.of_table(table, source))
+            tables.record(table, source, stored, inputs=inputs, recipe=recipes.table_recipe(table, source))
     return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
 
 

@@ -35,7 +35,14 @@ _COLUMNS = {
     _CLAIMS: "text_unit_id type status subject_id object_id start_date end_date source_text",
 }
 _KEYS = pa.schema({"id": pa.string(), "key": pa.string()})
-_ENDS = {"entity": 2, "relation": 3}  # of the names in a row
+_UNITS = {"entities": "text_unit_ids", "relationships": "text_unit_ids", _CLAIMS: "[text_unit_id]"}
+_OF_NO_UNIT = """
+SELECT count(DISTINCT number) - count(DISTINCT number) FILTER ("key" IS NOT NULL) FROM (
+    SELECT number, unnest(coalesce(nullif(units, []), [NULL])) AS id
+    FROM (SELECT row_number() OVER () AS number, {}::VARCHAR[] AS units FROM {})
+) LEFT JOIN unit_key USING (id)
+"""
+_NAMES = {"entity": 1, "relation": 2}  # behind the kind of a row
 
 
 def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
@@ -63,8 +70,13 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
         rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
         claims, schema = _claims_of(rows)
+        queries = {view: _OF_NO_UNIT.format(ids, view) for view, ids in _UNITS.items() if paths[view]}
+        left = {view: next(_fetched(connection, query))[0] for view, query in queries.items()}
+        count -= left.get(_CLAIMS, 0)
     if schema:
         stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
+    if found := [f"{view} {lost:,}" for view, lost in left.items() if lost]:
+        stores.notes.append(f"of no text unit that is there, which do not come along: {', '.join(found)}")
     if silent:
         stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 
@@ -111,8 +123,10 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
-    spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
+    spelled = list[list[str]]()
+    for kind, *fields in rows:
+        names = [_as_written(name, text) for name in fields[: _NAMES[kind]]]
+        spelled.append([kind, *names, *fields[len(names) :]])
     return answers_of(spelled)
 
 
@@ -154,14 +168,14 @@ def _quoted(said: str, text: str) -> str:
 
 def _as_dated(day: str, text: str) -> str:
     """Return the longest words of a text that are read as a time from a day on; the day where there are none."""
-    words, year = text.split(), day[:4]
-    found = [
-        said
-        for at in (at for at, word in enumerate(words) if year in word)
-        for first in range(max(0, at - _AROUND), at + 1)
-        for last in range(at + 1, at + 1 + _AROUND)
-        if (when := read_when(said := " ".join(words[first:last]))) and str(when.valid_from) == day[:10]
-    ]
+    words, found = text.split(), list[str]()
+    for at in (number for number, word in enumerate(words) if day[:4] in word):
+        for first in range(max(0, at - _AROUND), at + 1):
+            for last in range(at + 1, at + 1 + _AROUND):
+                said = " ".join(words[first:last])
+                when = read_when(said)
+                if when and str(when.valid_from) == day[:10]:
+                    found.append(said)
     return max(found, key=len, default=day)
 
 

@@ -26,11 +26,13 @@ from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 from lightrag_dagster.storage.home import Home
 
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
-_GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
+_OF_ENTITY = {"name", "type", "text", "keywords", "aliases"}
+_OF_RELATION = {"source", "target", "text", "keywords", "relation"}
+_OF_FACT = {"subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
 _LEAST_WEIGHT, _WEIGHT_BELOW = 1e-9, 1_000_000_000  # others but 0 are too long for a strength
 _KINDS = ("chunks", "entities", "relationships")
-_TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
+_TAKEN = _OF_ENTITY | _OF_RELATION | _OF_FACT
 _OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}
 
 Row = Mapping[str, Any]
@@ -38,8 +40,10 @@ Facts = tuple[list[str], list[dict[str, str]]]
 """Rows with an `id` as JSON, a column for each relation; and what `rows.facts` of a source says of these."""
 
 
-def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | None, list[Placed], Facts]:
+def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | None, list[Placed], Facts, list[str]]:
     """Read a table: a base of its chunks, or None, decisions of rows of no chunk, and facts, of rows with a subject.
+
+    The columns of these rows that are passed over are the last.
 
     `signed` has author, date and reason of the decisions.
 
@@ -59,23 +63,26 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
-    facts, others = ([one for one in left if ("subject" in one[1]) is is_fact] for is_fact in (True, False))
+    facts = [(place, row) for place, row in left if "subject" in row]
+    others = [(place, row) for place, row in left if "subject" not in row]
     found = (one for place, row in others for one in _decisions(row, place, signed))
-    return base, list({one.decision.content: one for one in found}.values()), _facts(facts)
+    over = sorted({column for _, row in left for column in row.keys() - _used(row)})
+    return base, list({one.decision.content: one for one in found}.values()), _facts(facts), over
 
 
-def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) -> tuple[int, Sequence[int]]:
-    """Take decisions that were not taken before, and return the number of these and the numbers they got.
-
-    One that was undone stays so. A `dry_run` only checks that all hold together. Raises as `take`.
-    """
-    before, home = decisions_of(settings), Home.of(settings)
-    known = {one.content for one in [*(one.decision for one in before), *(one.decision for one in taken(home))]}
+def new_decisions(settings: Settings, decisions: Sequence[Placed]) -> list[Placed]:
+    """Return those that were not taken before, if all hold together; one that was undone stays so. Raises as `take`."""
+    before = decisions_of(settings)
+    known = {one.decision.content for one in before} | {one.decision.content for one in taken(Home.of(settings))}
     new = [one for one in decisions if one.decision.content not in known]
-    if not dry_run:
-        return len(new), take(settings, [one.decision for one in new], [one.place for one in new]) if new else ()
     resolve([*before, *new])
-    return len(new), ()
+    return new
+
+
+def take_new(settings: Settings, decisions: Sequence[Placed]) -> list[int]:
+    """Take the decisions that were not taken before, and return their numbers; raises as `take`."""
+    new = new_decisions(settings, decisions)
+    return take(settings, [one.decision for one in new], [one.place for one in new]) if new else []
 
 
 def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
@@ -85,13 +92,17 @@ def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
         name = _OURS.get(column.strip().lower(), column.strip().lower())
         if isinstance(value, list) and name in ("keywords", "aliases") and all(isinstance(one, str) for one in value):
             value = ", ".join(value) if name == "keywords" else value
-        elif isinstance(value, list | dict | tuple) and name in columns and value:
+        elif isinstance(value, list | dict | tuple | bytes) and name in columns and value:
             raise DecisionError(
-                f"{place} has a list or an object as `{column}`; give it a text, or to `keywords` and `aliases` texts"
+                f"{place} has a list, an object or bytes as `{column}`; give it a text, `keywords` and `aliases` texts"
             )
         if value not in (None, "", [], {}) and not (isinstance(value, float) and not math.isfinite(value)):
             found[name] = str(value).lower() if isinstance(value, bool) else _valid(value)
     return found
+
+
+def _used(row: Row) -> set[str]:
+    return _OF_FACT if "subject" in row else _OF_RELATION if row.keys() & {"source", "target"} else _OF_ENTITY
 
 
 def _valid(value: Any) -> Any:
@@ -103,8 +114,9 @@ def _valid(value: Any) -> Any:
 
 def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[Placed]:
     """Yield an addition of a relation, or of an entity with a text, or the type and the aliases of a known name."""
-    given = {name: visible(str(value)) for name, value in row.items() if name in _GIVEN}
-    written = {"text": given.get("text"), "keywords": given.get("keywords")}
+    given = {name: visible(str(value)) for name, value in row.items() if name in _used(row)}
+    keywords = ", ".join(given[one] for one in ("relation", "keywords") if one in given)
+    written = {"text": given.get("text"), "keywords": keywords}
     if "source" in given or "target" in given:
         if not (given.get("source") and given.get("target")):
             raise DecisionError(f"{place} has a source or a target alone; give it both, or a `name`")
@@ -177,18 +189,16 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
         raise ValueError(
             f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
         )
-    chunks, *others = (
-        [
-            (place := f"{file.name}: {kind} {number}", _named(row, place, _OF_CHUNKS))
-            for number, row in enumerate(rows, 1)
-        ]
-        for kind, rows in zip(_KINDS, lists, strict=True)
-    )
+    placed = dict[str, list[tuple[str, Row]]]()
+    for kind, rows in zip(_KINDS, lists, strict=True):
+        places = [f"{file.name}: {kind} {number}" for number in range(1, len(rows) + 1)]
+        placed[kind] = [(place, _named(row, place, _OF_CHUNKS)) for place, row in zip(places, rows, strict=True)]
+    chunks = placed.pop("chunks")
     by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
     texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
     of_text, left = {key_of(text): list[list[str]]() for text, _ in by_text}, list[tuple[str, Row]]()
-    for kind, rows in zip(_KINDS[1:], others, strict=True):
-        for place, row in rows:
+    for kind, others in placed.items():
+        for place, row in others:
             if text := texts.get(str(row.get("source_id"))):
                 of_text[text].append(_fields(row, kind, place))
             else:

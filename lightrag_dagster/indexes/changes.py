@@ -30,11 +30,12 @@ class _Compared(NamedTuple):
     hash: str = "row_hash"
 
 
+_FILTERED = ("author", "date", "tags", "access", "language")
 _SAID = ("description", "mention_count", "chunk_count", "document_count", "sources")
 _COMPARED = {
     "document": _Compared(
         *("raw_documents", "doc_id", "source || '/' || path"),
-        ("status", "title", "content_hash", "content_length", "duplicate_of", "error", "author", "date", "tags"),
+        ("status", "title", "content_hash", "content_length", "duplicate_of", "error", *_FILTERED),
         hash="md5(to_json(shown))",
     ),
     "entity": _Compared("entities", "entity_id", "name", ("name", "type", *_SAID, "degree")),

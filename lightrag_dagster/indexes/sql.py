@@ -53,8 +53,11 @@ _FOR_READING = (
 _TO_FILES = re.compile(rb"(?:attach|copy|export)\b", re.IGNORECASE)
 """Words of statements that the guard would let write into the folder of temporary files, above its bound."""
 
-_IN_WORDS = re.compile(r"\b(?:BIGNUM|BIT|BLOB|INTERVAL|TIME(?! ZONE)|TIME_NS|TIMESTAMP_NS|UHUGEINT)\b")
+IN_WORDS = re.compile(r"\b(?:BIGNUM|BIT|BLOB|INTERVAL|TIME(?! ZONE)|TIME_NS|TIMESTAMP_NS|UHUGEINT)\b")
 """Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
+
+NESTED_TOO = re.compile(rf"{IN_WORDS.pattern}|\]$|^(?:STRUCT|MAP|UNION)\(")
+"""These, and lists and structures, whose text of Python has the names of its classes."""
 
 _UNREADABLE = "reading the Arrow source failed: "
 """Words of DuckDB before the reason why a file of `open_tables` cannot be read; it reads others by itself."""
@@ -140,7 +143,7 @@ def results(
     *,
     timeout: float | None = None,
     batch: int = _BATCH,
-    in_words: bool = False,
+    in_words: re.Pattern[str] | None = None,
 ) -> Iterator[pa.RecordBatchReader]:
     """Run statements one after the other and yield the rows of each that has some, to be read before the next runs.
 
@@ -149,7 +152,7 @@ def results(
         statements: SQL of DuckDB.
         timeout: Time that they may take, all together and with reading the rows; unlimited unless given. Seconds.
         batch: Number of rows that are read at a time.
-        in_words: Give columns with times, bits, bytes, intervals or the largest numbers as the text that DuckDB writes.
+        in_words: Types of columns that are given as the text that DuckDB writes: IN_WORDS or NESTED_TOO.
 
     Raises:
         QueryError: a statement is wrong, not allowed, fails, or needs too much memory or time, here or while its rows
@@ -167,7 +170,7 @@ def results(
                 relation = connection.sql(statement)
                 if relation is None or not _has_rows(statement):
                     continue
-                reader = (_in_words(relation) if in_words else relation).to_arrow_reader(batch)
+                reader = (_in_words(relation, in_words) if in_words else relation).to_arrow_reader(batch)
             batches = run.batches(reader)
             yield pa.RecordBatchReader.from_batches(reader.schema, chain(list(islice(batches, 1)), batches))
 
@@ -197,13 +200,13 @@ def _refuse_files(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         raise QueryError(f'{_FOR_READING}: {word.upper()} writes files; as a name it is "{word}", in quotes')
 
 
-def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+def _in_words(relation: duckdb.DuckDBPyRelation, types: re.Pattern[str]) -> duckdb.DuckDBPyRelation:
     """Have DuckDB write columns with values of some types, also in lists; a statement may give two one name."""
-    if not any(_IN_WORDS.search(str(kind)) for kind in relation.types):
+    if not any(types.search(str(kind)) for kind in relation.types):
         return relation
     columns = []
     for number, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True), 1):
-        value = f"CAST(#{number} AS VARCHAR)" if _IN_WORDS.search(str(kind)) else f"#{number}"
+        value = f"CAST(#{number} AS VARCHAR)" if types.search(str(kind)) else f"#{number}"
         columns.append(f"{value} AS {quoted_name(name)}")
     return relation.project(", ".join(columns))
 

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.core.serving import IDLE_SECONDS, START_SECONDS, Channel, limit_further
-from lightrag_dagster.errors import LightRAGError, QueryError, one_line
+from lightrag_dagster.errors import LightRAGError, QueryError, StoreError, one_line
 from lightrag_dagster.indexes.sql import PROCESS_LIMITS, add_tables, last_result, memory_limit, open_tables
 
 
@@ -55,4 +55,4 @@ def _answer(connection: duckdb.DuckDBPyConnection, asked: dict[str, Any], more: 
     except MemoryError as error:
         raise QueryError("the SQL needs more memory than it may take; select fewer rows or columns") from error
     except (OSError, pa.ArrowException) as error:
-        raise QueryError(f"the rows cannot be written to {asked['rows']}: {one_line(error)}") from error
+        raise StoreError(f"the rows cannot be written to {asked['rows']}: {one_line(error)}") from error

@@ -102,7 +102,7 @@ class _Endpoint:
         try:
             response = await self._client.post(self._url, json=body)
         except httpx2.InvalidURL:
-            raise ProviderAccessError(f"{name}: rerank.base_url is not a URL; correct it") from None
+            raise ProviderAccessError(f"rerank.base_url of {name} is not a URL; correct it") from None
         except httpx2.HTTPError as error:
             raise TransientProviderError(
                 f"{name} cannot be reached ({type(error).__name__}); check rerank.base_url and try again"
@@ -110,7 +110,7 @@ class _Endpoint:
         if response.status_code in (401, 403):
             raise ProviderAccessError(f"{name} refuses the key; set {self._variable}")
         if response.status_code == 402:
-            raise ProviderAccessError(f"{name}: the credit at {response.url.host} is used up; add some")
+            raise ProviderAccessError(f"the credit of {name} at {response.url.host} is used up; add some")
         if response.status_code in _TRANSIENT or response.status_code >= 500:
             raise TransientProviderError(f"{name} answers with status {response.status_code}; try again later")
         try:

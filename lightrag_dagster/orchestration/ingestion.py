@@ -16,7 +16,7 @@ import dagster as dg
 
 from lightrag_dagster.assets import INGESTION, alerts
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck, judged_each
-from lightrag_dagster.assets.ingestion import shown
+from lightrag_dagster.assets.ingestion import run_step
 from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation, last_made
 from lightrag_dagster.assets.namespace import CODE_VERSION, DATA_VERSION, Namespace
@@ -108,13 +108,13 @@ class _SourceEvents:
 class Ingestion:
     """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons.
 
-    `passing` is set if one of these may pass.
+    `transient` is set if one of these may pass.
     """
 
     def __init__(self, lightrag: LightRAG, definitions: dg.Definitions, display: Display, *, backfill: bool) -> None:
         self.done: list[str] = []
         self.failed: dict[str, str] = {}
-        self.passing = False
+        self.transient = False
         self._lightrag = lightrag
         self._definitions = definitions
         self._display = display
@@ -198,7 +198,7 @@ class Ingestion:
         for step in self._steps:
             self._display.start(step.name)
             with listening(source, spent, context.log), self._first_reading_goes_on(step.name):
-                found = shown(step.name, ingestion)
+                found = run_step(step.name, ingestion)
             if isinstance(found, dg.AssetObservation):
                 context.log_event(found)
                 self._display.finish()
@@ -251,7 +251,7 @@ class Ingestion:
         self.done = [name for name in self.done if name != source]
         context.log.error(f"{source}: {error}")
         self.failed[source] = str(error)
-        self.passing |= may_pass(error)
+        self.transient |= may_pass(error)
 
     def _show_failed(
         self, context: dg.OpExecutionContext, source: str, left: Set[dg.AssetKey], error: BaseException

@@ -51,6 +51,7 @@ class Jobs:
         known = set(self._instance.get_dynamic_partitions(name))
         for gone in known - set(names):
             self._instance.delete_dynamic_partition(name, gone)
+        alerts.removed(self._instance, self._place, known - set(names))
         self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
 
     def execute(self, job: str, config: dict[str, Any] | None = None, assets: Sequence[str] = ()) -> None:

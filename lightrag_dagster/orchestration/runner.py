@@ -21,11 +21,10 @@ from lightrag_dagster.models.access import require_models
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import next_publication
-from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
-from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged, tidy_scopes
+from lightrag_dagster.pipeline.scopes import pending_scopes, remove_damaged, scope_snapshot, tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger, lost_stores
@@ -49,37 +48,21 @@ Value = TypeVar("Value")
 
 @dataclass
 class Outcome:
-    """Result of a run.
-
-    `failed` has the sources that could not be ingested, `rejected` those that were but may not be merged, each with
-    the reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
-    source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
-    lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
-    `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
-    `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
-    the faults for which it is, as `Pending` has them. `tidied` says what was removed, would be, or is lost. `passing`
-    is set if a cause for which a source is withheld may pass by itself.
-    """
+    """Result of a run."""
 
     ingested: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    rejected: dict[str, str] = field(default_factory=dict)
-    outdated: dict[str, int] = field(default_factory=dict)
-    outdated_parts: list[str] = field(default_factory=list)
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    damaged: list[str] = field(default_factory=list)
-    graph_built: bool = False
-    published: Manifest | None = None
-    manifest: Manifest | None = None
+    waiting: list[str] = field(default_factory=list)  # sources that wait for batches at the provider
+    failed: dict[str, str] = field(default_factory=dict)  # sources that could not be ingested, and why
+    rejected: dict[str, str] = field(default_factory=dict)  # those that were, but may not be merged, and why
+    outdated: dict[str, int] = field(default_factory=dict)  # source → rows of another recipe
+    notes: dict[str, list[str]] = field(default_factory=dict)  # source → further lines for people
+    damaged: list[str] = field(default_factory=list)  # files of the snapshot that were not whole, and were rebuilt
+    graph_built: bool = False  # the graph of a snapshot, after its publication
+    published: Manifest | None = None  # the snapshot that was built
     cost_usd: float = 0.0
-    losses: list[Loss] = field(default_factory=list)
-    unpublished: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    unreleased: str | None = None
-    stopped: Sequence[str] = ()
-    tidied: list[str] = field(default_factory=list)
-    passing: bool = False
+    tidied: list[str] = field(default_factory=list)  # lines about what was removed, would be, or is lost
+    transient: bool = False  # a cause for which a source is withheld may pass by itself
+    states: Pending = field(default_factory=Pending)  # what is pending after it
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -99,7 +82,7 @@ class Outcome:
             graph_built=self.graph_built or later.graph_built,
             tidied=self.tidied + later.tidied,
             published=later.published or self.published,
-            passing=later.passing or self.passing,
+            transient=later.transient or self.transient,
         )
 
 
@@ -145,7 +128,7 @@ def bring_up_to_date(
 
         tag = "backfill" if backfill or knowledge_base else "run"
         with building(home) as lock, open_jobs(settings, display, tag, account) as jobs:
-            work = _PendingWork(situation.recipes, lock, jobs, outcome)
+            work = _PendingWork(situation.recipes, lock, jobs, outcome, account)
             work.everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
         states = pending(Situation.looking(settings))
     named = [one.name for one in sources] if names else states.sources if names is not None else []
@@ -164,7 +147,7 @@ def _left(home: Home) -> Iterator[str]:
 def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
     """Say whether there is something to do for one of the sources, or to publish."""
     chosen = (states.sources[source.name] for source in sources)
-    publishes = states.publish is not None or states.graph or bool(states.scopes)
+    publishes = states.publish is not None or states.graph == "not built yet" or bool(states.scopes)
     return publishes or any(state.busy or state.problem for state in chosen)
 
 
@@ -224,8 +207,8 @@ def make_report(settings: Settings, display: Display) -> None:
 class _PendingWork:
     """The pending work of one run, as jobs of Dagster."""
 
-    def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome) -> None:
-        self._recipes, self._lock = recipes, lock
+    def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome, account: str) -> None:
+        self._recipes, self._lock, self._account = recipes, lock, account
         self._home = Home.of(recipes.settings)
         self._jobs = jobs
         self._outcome = outcome
@@ -247,7 +230,7 @@ class _PendingWork:
                 done = self._jobs.ingest(due, backfill=backfills)
                 self._outcome.ingested += done.done
                 self._outcome.failed |= done.failed
-                self._outcome.passing |= done.passing
+                self._outcome.transient |= done.transient
         accept_pending(settings)
         waiting = bool(sources_that_wait(settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
@@ -255,8 +238,12 @@ class _PendingWork:
         if settings.builds_graph and without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
             self._outcome.graph_built = True
+        ledger = Ledger(self._home.ledger)
+        before = ledger.spent(self._account)
         for job, asset in evaluations_pending(self._now()):
             self._jobs.execute(job, assets=[asset])
+        if (usd := ledger.spent(self._account) - before) > 0:
+            self._outcome.notes["questions"] = [f"Of the cost, ${usd:.4f} is for filed questions and gold passages."]
         if pruned := self._jobs.prune():
             self._outcome.tidied.append(pruned)
 
@@ -267,10 +254,11 @@ class _PendingWork:
         it may be accepted now; one with a problem is, so that Dagster shows it as failed.
         """
         name, state = source.name, states.sources[source.name]
-        if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
+        waits = state.backfill_waits if backfill else state.waits
+        if name in self._outcome.failed or (backfill != asked and not waits):
             return False
         if state.problem or not backfill:
-            return bool(state.problem or state.ingest or backfill in state.waiting)
+            return bool(state.problem or state.ingest or waits)
         tables = SourceTables(self._home, candidate=True)
         try:
             return why_ingest(source, tables, self._recipes) is not None or tables.has_candidate(name)
@@ -303,7 +291,7 @@ def _scopes(settings: Settings) -> dict[str, Manifest]:
     found = dict[str, Manifest]()
     for name in settings.scopes:
         with suppress(LightRAGError):
-            if one := published_of(settings, name):
+            if one := scope_snapshot(settings, name):
                 found[name] = one
     return found
 
@@ -326,15 +314,13 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         of_passes = f"the facts of a pass alone; {'; '.join(state.passes.rejected)}" if state.passes.rejected else None
         if (reason := state.rejected or of_passes) and name not in outcome.failed:
             outcome.rejected[name] = reason
-            outcome.passing |= state.passing
-        if state.waiting:
+            outcome.transient |= state.transient
+        if state.waits or state.backfill_waits:
             outcome.waiting.append(name)
         elif state.backfill and backfill:
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
         elif state.unfinished_backfill:
             outcome.notes[name] = [state.unfinished_backfill]
     outcome.rejected |= {f"scope {name}": why for name, why in states.scopes.items()}
-    outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
-    outcome.losses, outcome.unpublished = states.losses, states.unpublished
-    outcome.warnings, outcome.unreleased, outcome.stopped = states.warnings, states.unreleased, states.stopped
+    outcome.states = states
     return outcome

@@ -28,10 +28,10 @@ def why_again(source: str, listing: str, tables: SourceTables, recipes: Recipes)
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
-    table, recipe = current.table, recipes.of_rows(current.table)
+    table, recipe = current.table, recipes.row_recipe(current.table)
     if current.inputs != inputs:
         return "input changed"
-    if current.recipe != recipes.of_table(table, current.source):
+    if current.recipe != recipes.table_recipe(table, current.source):
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"

@@ -18,7 +18,7 @@ from lightrag_dagster.pipeline.shards import (
     StageReport,
     each_shard,
     ingestion,
-    report,
+    record,
 )
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import EmbeddingSettings
@@ -60,11 +60,8 @@ def chunk_source(
             threads = 1 if len(parts) > 1 and engine.workers > 1 else THREADS
             cut = partial(_chunk_shard, step, documents.version, earlier, open_embedder, threads, answered)
             made = each_shard(engine, cut, parts, ("chunks", parts, documents.rows))
-        stored = [one.files[0] for one in made]
-        version = tables.record(
-            "chunks", source, stored, inputs={"raw_documents": documents.version}, recipe=recipes.of_tables["chunks"]
-        )
-    return report(version, stored, sum(one.kept[0] for one in made))
+        inputs = {"raw_documents": documents.version}
+        return record(step, "chunks", made, inputs=inputs, recipe=recipes.table_recipe("chunks", source))
 
 
 def _chunk_shard(

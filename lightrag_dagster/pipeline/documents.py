@@ -99,7 +99,7 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         _remove_damaged_state(tables, name)
-        known, judge = read_before(tables, name, recipes.of_table("raw_documents", name)), _judged_by(tables, name)
+        known, judge = read_before(tables, name, recipes.table_recipe("raw_documents", name)), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             access = access_listed(source, tables, version_before)
@@ -165,7 +165,7 @@ def _record(
 
     After a document that could not be read, the next run reads again.
     """
-    tables, source, recipe = step.tables, step.source, step.recipes.of_table("raw_documents", step.source)
+    tables, source, recipe = step.tables, step.source, step.recipes.table_recipe("raw_documents", step.source)
     version = tables.record(
         "raw_documents",
         source,
@@ -213,7 +213,7 @@ def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
 def _is_of(tables: SourceTables, source: str, known: Reusable, recipes: Recipes) -> bool:
     """Say whether the documents that were read before are of today's recipe, that of their mask included."""
     now, version = tables.current("raw_documents", source), known.version("raw_documents")
-    return now is not None and (now.version, now.recipe) == (version, recipes.of_table("raw_documents", source))
+    return now is not None and (now.version, now.recipe) == (version, recipes.table_recipe("raw_documents", source))
 
 
 class _Judged(NamedTuple):

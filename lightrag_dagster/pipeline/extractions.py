@@ -19,7 +19,7 @@ from lightrag_dagster.core.protocols import ExtractionModel, FreeModel, OpenMode
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
+from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, of_pass
 from lightrag_dagster.models.column_reader import ColumnReader
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -32,7 +32,7 @@ from lightrag_dagster.pipeline.shards import (
     failures,
     first_reasons,
     ingestion,
-    report,
+    record,
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.echoes import Echoes
@@ -94,6 +94,14 @@ class Reading:
         """Return the recipe of its rows."""
         return recipes.readings(self.of_pass) if self.of_pass else recipes.extractions
 
+    def follows_languages(self, recipes: Recipes) -> bool:
+        """Say whether its answers depend on the languages of documents: those of a pass do not."""
+        return recipes.settings.extraction.document_language and self.of_pass is None
+
+    def documents(self, step: IngestionStep) -> TableVersion | None:
+        """Return the documents whose languages its answers follow, if they do; raises StoreError."""
+        return step.tables.require("raw_documents", step.source) if self.follows_languages(step.recipes) else None
+
     def rows(self, answers: pa.Table) -> pa.Table:
         """Return the rows of the table, given those of EXTRACTIONS."""
         if self.of_pass is None:
@@ -151,24 +159,17 @@ def extract_source(
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
         asked = _Asked(reading, Reusable.of(reading.table, source, tables, reading.recipe(recipes)))
-        follows = recipes.follows_languages and reading.of_pass is None
-        documents = tables.require("raw_documents", source) if follows else None
+        documents = reading.documents(step)
         places = _places_of(step, chunks, documents, asked, parts, scratch)
         answered = _ask(step, asked, open_model, parts, places, by_rules=by_rules)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
             return answered
         made, usage = answered
-        stored = [one.files[0] for one in made]
-        version = tables.record(
-            reading.table,
-            source,
-            stored,
-            inputs={one.table: one.version for one in (chunks, documents) if one},
-            recipe=recipes.of_tables[kind_of(reading.table)],
-            reasons=first_reasons(made),
-        )
-    return report(version, stored, sum(one.kept[0] for one in made), usage, cost_of(tables, version))
+        inputs = {one.table: one.version for one in (chunks, documents) if one}
+        recipe, reasons = recipes.table_recipe(reading.table, source), first_reasons(made)
+        recorded = record(step, reading.table, made, inputs=inputs, recipe=recipe, reasons=reasons)
+    return replace(recorded, usage=usage, answers_cost_usd=cost_of(tables, recorded.version))
 
 
 def rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
@@ -267,12 +268,12 @@ def todays_extractor(
     count = load_tokenizer(recipes.settings.chunking.encoding).count
     if reading.of_pass:
         extraction = extraction.model_copy(update={"gleaning": 0})
-        given = (model, recipes.prompts, extraction, reading.recipe(recipes), count, conversations, llm.longer_outputs)
-        return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
-    if recipes.name_finder:
+    elif recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
+    given = (model, recipes.prompts, extraction, reading.recipe(recipes), count, conversations, llm.longer_outputs)
+    if reading.of_pass:
+        return FactReader(*given, of_pass=reading.of_pass, is_stored=model.is_stored, retries=retries)
     by_rules = recipes.name_finder is not None or recipes.settings.llm.provider == "offline"
-    given = (model, recipes.prompts, extraction, recipes.extractions, count, conversations, llm.longer_outputs)
     return Extractor(*given, by_rules=by_rules, is_stored=model.is_stored, retries=retries)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.pipeline.mentions import parse_each
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ShardResult, StageReport, ingestion, report
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ShardResult, StageReport, ingestion, record
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept
@@ -32,11 +32,8 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
         step = IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, one, readings.version)
         made = parse_each(parse, step, readings, Reusable({}), scratch, "facts")
-        reports = []
-        for position, name in enumerate(names):
-            stored = [each.files[position] for each in made]
-            version = tables.record(name, source, stored, inputs={readings.table: readings.version}, recipe=recipe)
-            reports.append(report(version, stored))
+        inputs = {readings.table: readings.version}
+        reports = [record(step, name, made, at, inputs=inputs, recipe=recipe) for at, name in enumerate(names)]
         acceptance = accept(tables.home, source, Bounds.of(recipes.settings), one.name, candidate=tables.candidate)
     return reports, acceptance
 
@@ -45,4 +42,4 @@ def _parse_shard(step: IngestionStep, one: Pass, readings: str, task: tuple[Shar
     shard, passages = task
     rows = step.read_shard(of_pass("readings", one.name), readings, shard)
     made = zip(_TABLES, parse_readings(rows, passages, one, step.recipes.readings(one)), strict=True)
-    return ShardResult(tuple(step.store(of_pass(name, one.name), found) for name, found in made))
+    return ShardResult(tuple(step.store(of_pass(name, one.name), found) for name, found in made), (0, 0))

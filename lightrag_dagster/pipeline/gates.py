@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.core.text.sheets import files_of, read_text
 from lightrag_dagster.errors import QueryError, SettingsError
 from lightrag_dagster.indexes.changes import count_changes
-from lightrag_dagster.indexes.sql import TableFiles, open_tables, published_tables, results
+from lightrag_dagster.indexes.sql import NESTED_TOO, TableFiles, open_tables, published_tables, results
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.manifests import Changed, Gates
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -88,7 +88,7 @@ def _fault(statements: str, tables: TableFiles) -> str | None:
     number, first = 0, list[str]()
     try:
         with open_tables(tables) as connection:
-            for rows in results(connection, statements, timeout=_SECONDS, in_words=True):
+            for rows in results(connection, statements, timeout=_SECONDS, in_words=NESTED_TOO):
                 for batch in rows:
                     number += batch.num_rows
                     first += islice(_in_words(batch), _NAMED_ROWS - len(first))

@@ -34,7 +34,7 @@ class Outdated:
     @property
     def made_again(self) -> list[str]:
         """The parts that a backfill makes again: those that are outdated, and summaries that failed."""
-        return [*self.names, *["failed summaries"][: self.failed]]
+        return [*self.names, "failed summaries"] if self.failed else self.names
 
 
 def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationInputs:

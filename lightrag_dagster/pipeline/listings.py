@@ -35,7 +35,7 @@ def earlier_listing(source: Source, tables: SourceTables, recipes: Recipes) -> E
     """
     listed = _listed(source, tables)
     documents = None if tables.candidate else tables.current(_DOCUMENTS, source.name)
-    if listed is None or documents is None or listed.recipe != recipes.of_table(_DOCUMENTS, source.name):
+    if listed is None or documents is None or listed.recipe != recipes.table_recipe(_DOCUMENTS, source.name):
         return Earlier()
     if listed.inputs.get(_DOCUMENTS) != documents.version or not tables.has("listed", source.name, listed.version):
         return Earlier()

@@ -43,7 +43,8 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
     """Return the losses of one source from the current versions of its tables, one a kind of rows."""
     found = []
     if documents := tables.get("raw_documents"):
-        counts = {status: documents.count("status", status) for status in ("failed", "stale", "skipped", "empty")}
+        fates = ("failed", "stale", "skipped", "empty", "disabled")
+        counts = {status: documents.count("status", status) for status in fates}
         counts["read with a note"] = documents.count("error", "processed")
         query = "select source, path, status, error from raw_documents where status = 'empty' or error is not null"
         found.append(_loss(source, "documents", counts, documents.rows, query))

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.shards import (
     StageReport,
     each_shard,
     ingestion,
-    report,
+    record,
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.echoes import Echoes
@@ -46,19 +46,18 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    recipe = recipes.of_tables["parsed"]
+    recipe = recipes.table_recipe("parsed", source)
     with ingestion(tables, source) as scratch:
         extractions = tables.require("extractions", source)
         parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, extractions.version, parsed, _answered_before(tables, source))
         made = parse_each(parse, step, extractions, parsed, scratch, "mentions")
-        reports = []
-        new_sums = sum((Counter(one.new_sums) for one in made), Counter())
-        for position, name in enumerate(PARSED_TABLES):
-            stored, sums = [one.files[position] for one in made], new_sums if name == "parsed" else {}
-            inputs = {"extractions": extractions.version}
-            version = tables.record(name, source, stored, inputs=inputs, recipe=recipe, new_sums=sums)
-            reports.append(report(version, stored, sum(one.kept[position] for one in made)))
+        inputs = {"extractions": extractions.version}
+        sums = {"parsed": sum((Counter(one.new_sums) for one in made), Counter())}
+        reports = [
+            record(step, name, made, at, inputs=inputs, recipe=recipe, new_sums=sums.get(name, {}))
+            for at, name in enumerate(PARSED_TABLES)
+        ]
         acceptance = accept(tables.home, source, Bounds.of(recipes.settings), candidate=tables.candidate)
     return reports, acceptance
 

@@ -93,6 +93,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
             remove_gone_passes(home, source, situation.pass_names(source))
         last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and summaries_to_make(last, recipes)):
+            generations.set_newest(home, last)  # the pointer to it may be lost
             return MergeReport(last, merged=False)
         _require_tables(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
@@ -269,8 +270,8 @@ def _find_evidence(
     except StoreError as error:
         _log.warning("all rows are merged again: %s", error)
         return None
-    *_, entities, relations = merged.values()
-    return KeptEvidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
+    come = tuple(sorted(now - before))
+    return KeptEvidence(merged["entity_evidence"], merged["relation_evidence"], tuple(gone), come)
 
 
 def count_recipes(merged: "Merged") -> dict[str, int]:

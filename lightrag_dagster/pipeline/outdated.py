@@ -14,7 +14,7 @@ from lightrag_dagster.storage.versions import TableVersion
 
 def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
     """Return table → rows of another recipe, for those tables of a source that have some."""
-    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
+    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.row_recipe(name))}
     return {name: rows for name, rows in counted.items() if rows}
 
 

@@ -18,19 +18,19 @@ from lightrag_dagster.storage.versions import Accepted
 class PassStates(NamedTuple):
     """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
 
-    `passing` is set if chunks of one failed that may succeed now.
+    `transient` is set if chunks of one failed that may succeed now.
     """
 
     rejected: Sequence[str] = ()
     others: Sequence[str] = ()
     accept: bool = False
-    passing: bool = False
+    transient: bool = False
 
 
 def pass_states(tables: SourceTables, source: str, situation: Situation) -> PassStates:
     """Return what is to be said of the passes of a source."""
     recipes, record = situation.recipes, situation.accepted.get(source)
-    rejected, others, accept, passing = misnamed_passes(situation, source), [], False, False
+    rejected, others, accept, transient = misnamed_passes(situation, source), [], False, False
     to_read = {one.name for one in recipes.passes_to_read(source)}
     for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
@@ -41,10 +41,10 @@ def pass_states(tables: SourceTables, source: str, situation: Situation) -> Pass
         elif not judged.accepted and name in to_read:
             others.append(f"pass {name} is to read {source}")
         readings = tables.current(of_pass("readings", name), source)
-        passing |= readings is not None and failed_for_now(readings) > 0
+        transient |= readings is not None and failed_for_now(readings) > 0
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
-    return PassStates(rejected, others, accept, passing)
+    return PassStates(rejected, others, accept, transient)
 
 
 def misnamed_passes(situation: Situation, source: str) -> list[str]:

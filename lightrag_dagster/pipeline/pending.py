@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
@@ -50,40 +51,32 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 
 _NO_PASSES = PassStates()
 
+GraphState = Literal["nothing is published", "not built yet", "left out", "built"]
+
 
 @dataclass(frozen=True)
 class SourceState:
-    """Pending work of one source.
-
-    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has True if a
-    backfill waits for batches, False if another extraction does. `rejected` is why its
-    files were not taken, its tables may not be merged, or it is still published although it is gone; `accept` whether
-    they may although they are not accepted yet. `documents` and `chunks` are rows by status, `outdated` rows of another
-    recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
-    the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
-    keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
-    of passes; `passing` is set if chunks failed that may succeed now.
-    """
+    """Pending work of one source."""
 
     source: str
-    ingest: str | None = None
-    problem: str | None = None
-    waiting: AbstractSet[bool] = frozenset()
-    rejected: str | None = None
-    accept: bool = False
-    merged: bool = False
-    unreleased: bool = False
-    documents: Mapping[str, int] = field(default_factory=dict)
-    chunks: Mapping[str, int] = field(default_factory=dict)
-    outdated: Mapping[str, int] = field(default_factory=dict)
-    backfill: str | None = None
-    backfill_runs: bool = False
-    losses: Sequence[Loss] = ()
-    warning: str | None = None
-    unread: str | None = None
+    ingest: str | None = None  # why the next run ingests it
+    problem: str | None = None  # why it cannot be ingested
+    waits: bool = False  # an ordinary extraction waits for batches
+    backfill_waits: bool = False  # a backfill does
+    rejected: str | None = None  # why its files are not taken, its tables not merged, or it is published though gone
+    accept: bool = False  # its tables may be merged, and are not accepted yet
+    merged: bool = False  # the newest snapshot has what was accepted
+    unreleased: bool = False  # a rollback or a gate keeps that from readers
+    documents: Mapping[str, int] = field(default_factory=dict)  # status → rows
+    chunks: Mapping[str, int] = field(default_factory=dict)  # status → rows
+    outdated: Mapping[str, int] = field(default_factory=dict)  # table → rows of another recipe
+    backfill: str | None = None  # why one that was begun is not accepted yet
+    backfill_runs: bool = False  # a process works at the source now
+    losses: Sequence[Loss] = ()  # rows that failed, were skipped or cut
+    warning: str | None = None  # why few of its names are in the graph although it was accepted
+    unread: str | None = None  # why most of its files are not read
     passes: PassStates = _NO_PASSES
-    passing: bool = False
+    transient: bool = False  # chunks failed that may succeed now
 
     @property
     def withheld(self) -> str | None:
@@ -93,7 +86,7 @@ class SourceState:
     @property
     def busy(self) -> bool:
         """True if the next run has something to do for the source."""
-        return bool(self.ingest or self.accept or self.waiting)
+        return bool(self.ingest or self.accept or self.waits or self.backfill_waits)
 
     @property
     def up_to_date(self) -> bool:
@@ -103,7 +96,7 @@ class SourceState:
     @property
     def unfinished_backfill(self) -> str | None:
         """A sentence about a backfill that was begun and is not accepted; None if there is none, or it waits."""
-        if not self.backfill or True in self.waiting:
+        if not self.backfill or self.backfill_waits:
             return None
         if self.backfill_runs:
             return f"A backfill of {self.source} runs now."
@@ -116,11 +109,11 @@ class SourceState:
             return f"cannot be ingested: {self.problem}"
         if self.rejected:
             return f"not accepted: {self.rejected}"
-        if False in self.waiting:
+        if self.waits:
             return "waits for batches"
         if self.ingest:
             return f"pending: {self.ingest}"
-        if self.waiting:
+        if self.backfill_waits:
             return "waits for batches of a backfill"
         if not self.merged:
             return "pending: merge"
@@ -129,35 +122,22 @@ class SourceState:
 
 @dataclass(frozen=True)
 class Pending:
-    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and what is outdated.
+    """Pending work of a home."""
 
-    `outdated` names what another recipe made (summaries, vectors). `graph` says that the published snapshot lacks its
-    graph database yet, `graph_left_out` that it will have none. `warnings` are lines about what the snapshot lacks.
-    `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
-    the faults for which gates hold it. `scopes` are those that are not what the settings say, and why.
-    """
-
-    sources: Mapping[str, SourceState]
-    publish: GenerationInputs | None
-    outdated: list[str]
-    manifest: Manifest | None
-    graph: bool
-    warnings: list[str] = field(default_factory=list)
-    unreleased: str | None = None
-    stopped: Sequence[str] = ()
-    scopes: Mapping[str, str] = field(default_factory=dict)
-    graph_left_out: bool = False
+    sources: Mapping[str, SourceState] = field(default_factory=dict)
+    publish: GenerationInputs | None = None  # of a merge, if there is one to do
+    outdated: list[str] = field(default_factory=list)  # made by another recipe: summaries, vectors
+    manifest: Manifest | None = None  # of the published snapshot
+    graph: GraphState = "nothing is published"  # the graph database of that snapshot
+    warnings: list[str] = field(default_factory=list)  # lines about what the newest snapshot lacks
+    unreleased: str | None = None  # the newest snapshot while an older one is held
+    stopped: Sequence[str] = ()  # faults for which gates hold it
+    scopes: Mapping[str, str] = field(default_factory=dict)  # those that are not what the settings say, and why
 
     @property
     def losses(self) -> list[Loss]:
         """The rows of all sources that failed, were skipped or cut."""
         return added_up(loss for state in self.sources.values() for loss in state.losses)
-
-    @property
-    def graph_state(self) -> str:
-        """The state of the graph database, in a few words."""
-        built = "left out" if self.graph_left_out else "built"
-        return "not built yet" if self.graph else built if self.manifest else "nothing is published"
 
     @property
     def unpublished(self) -> list[str]:
@@ -219,14 +199,15 @@ def published_part(situation: Situation) -> Pending:
 def _pending(
     situation: Situation, sources: Mapping[str, SourceState], publish: GenerationInputs | None, warnings: list[str]
 ) -> Pending:
-    names, builds = outdated(situation).names, situation.settings.builds_graph
-    lacks = without_graph(situation.home) is not None
-    graph, left_out = lacks and builds, lacks and not builds
+    graph: GraphState = "built" if situation.published else "nothing is published"
+    if without_graph(situation.home) is not None:
+        graph = "not built yet" if situation.settings.builds_graph else "left out"
     newest, unreleased = situation.newest, situation.unreleased
     checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
     warnings = [*situation.mistakes, *checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
-    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, {}, left_out)
+    names = outdated(situation).names
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:
@@ -289,7 +270,8 @@ def source_state(
         source=name,
         ingest=ingest,
         problem=problem,
-        waiting=waiting,
+        waits=False in waiting,
+        backfill_waits=True in waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=(judged.accepted and not is_accepted) or passes.accept,
         merged=record is not None and newest == situation.merged(name),
@@ -303,7 +285,7 @@ def source_state(
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
         passes=passes,
-        passing=passes.passing or (not refused and any(map(failed_for_now, current.values()))),
+        transient=passes.transient or (not refused and any(map(failed_for_now, current.values()))),
     )
 
 

@@ -43,7 +43,7 @@ _REVISIONS = {
     "raw_documents": 21,
     "chunks": 2,
     "extractions": 4,
-    "mentions": 8,
+    "mentions": 9,
     "facts": 9,
     "merge": 14,
     "stores": 15,
@@ -156,7 +156,7 @@ class Recipes:
     def extractions(self) -> str:
         """Recipe of extraction: prompts, model and parameters, or the rules; part of every extraction key."""
         if self.name_finder:
-            following = ["document_language"] if self.follows_languages else []
+            following = ["document_language"] if self.settings.extraction.document_language else []
             return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
         identity = chat_identity(self.settings.llm.of("extract"))
         return digest(_REVISIONS["extractions"], extraction_recipe(self.prompts, self.settings.extraction, identity))
@@ -175,11 +175,6 @@ class Recipes:
 
         return NameFinder(co_mentions=extraction.method == "co_mentions", pipeline=extraction.names_model)
 
-    @property
-    def follows_languages(self) -> bool:
-        """True if an answer about a chunk depends on the language of its document."""
-        return self.settings.extraction.document_language
-
     @cached_property
     def summaries(self) -> str:
         """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""
@@ -195,7 +190,7 @@ class Recipes:
         return [names] if self.settings.prompts and names != sorted({*load_prompts(None).echoes}) else []
 
     @cached_property
-    def of_tables(self) -> dict[str, str]:
+    def table_recipes(self) -> dict[str, str]:
         """Recipe of each source table: the revisions, columns and settings that it follows at once."""
         documents = self.settings.documents
         options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
@@ -216,7 +211,7 @@ class Recipes:
             **dict.fromkeys(PARSED_TABLES, mentions),
         }
 
-    def of_table(self, table: str, source: str) -> str:
+    def table_recipe(self, table: str, source: str) -> str:
         """Return the recipe of a table of one source: of documents, with the function that masks their texts.
 
         Raises:
@@ -225,12 +220,12 @@ class Recipes:
         kind, name = split_pass(table)
         if name and kind != "readings":
             return self.facts(next(one for one in self.passes_of(source) if one.name == name))
-        recipe, named = self.of_tables[kind], self.settings.named_sources.get(source)
+        recipe, named = self.table_recipes[kind], self.settings.named_sources.get(source)
         if table != "raw_documents" or not (named and named.mask):
             return recipe
         return digest(recipe, named.mask, function_version(mask_setting(source), named.mask))
 
-    def of_rows(self, table: str) -> str | None:
+    def row_recipe(self, table: str) -> str | None:
         """Return the recipe of the rows of a source table; None where rows name none."""
         if table == "raw_documents":
             return self.descriptions if self.describes_figures else None
@@ -293,11 +288,12 @@ class Recipes:
         """Recipe of candidates: the rules and weights by which names may be one."""
         return digest(_REVISIONS["duplicates"])
 
-    def by_asset(self) -> dict[str, str]:
+    def code_versions(self) -> dict[str, str]:
         """Return the recipe of every asset, which Dagster calls its code version."""
         of_columns = [one for each in self.settings.named_sources for one in self.passes_of(each) if one.is_of_columns]
         return {
-            **self.of_tables,
+            "raw_documents": self.table_recipes["raw_documents"],
+            **dict.fromkeys(PARSED_TABLES, self.table_recipes["parsed"]),
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
             "readings": digest(*map(self.readings, self.passes.values())),

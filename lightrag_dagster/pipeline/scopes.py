@@ -66,7 +66,7 @@ class ScopeState:
     problem: str | None = None
 
 
-def published_scopes(situation: Situation, account: Account | None, *, backfill: bool = False) -> list[ScopeState]:
+def publish_scopes(situation: Situation, account: Account | None, *, backfill: bool = False) -> list[ScopeState]:
     """Publish each scope of the settings from the published snapshot, and remove others; one that fails stays alone.
 
     A `backfill` asks again for summaries that failed, and for those of another recipe.
@@ -77,7 +77,7 @@ def published_scopes(situation: Situation, account: Account | None, *, backfill:
     with building(home, STEP_SECONDS):
         _write_homes(home, _homes(home) | settings.scopes.keys())
         tidy_scopes(settings)
-    return [_published(situation, name, account, backfill=backfill) for name in sorted(settings.scopes)]
+    return [_publish_noted(situation, name, account, backfill=backfill) for name in sorted(settings.scopes)]
 
 
 def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
@@ -89,7 +89,7 @@ def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
     home, found = Home.of(settings), list[str]()
     for name in sorted(_homes(home) | settings.scopes.keys()):
         try:
-            if gone := _tidied(settings, name, dry_run=dry_run):
+            if gone := _tidy(settings, name, dry_run=dry_run):
                 found.append(f"{'would be removed' if dry_run else 'removed'}: {gone}")
         except BuilderLockedError:
             continue
@@ -98,7 +98,7 @@ def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
     return found
 
 
-def _tidied(settings: Settings, name: str, *, dry_run: bool) -> str:
+def _tidy(settings: Settings, name: str, *, dry_run: bool) -> str:
     """Remove what a scope does not show any more, and return it in words; "" for nothing. Raises StoreError."""
     home, below = Home.of(settings), Home.of(settings.within(name))
     below.files.refresh()
@@ -137,7 +137,7 @@ def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
     """Return the scopes that are as the settings say and show no document, none of `due`; raises StoreError."""
     # Within a scope nothing is said of others.
     named = situation.settings.scopes if situation.published and not situation.home.scope else ()
-    shown = {name: published_of(situation.settings, name) for name in named if name not in due}
+    shown = {name: scope_snapshot(situation.settings, name) for name in named if name not in due}
     return [name for name, one in shown.items() if one is None or not one.rows["raw_documents"]]
 
 
@@ -156,7 +156,7 @@ def scope_warnings(situation: Situation) -> Iterator[str]:
 
 def _lacking(situation: Situation, name: str, *, asks: bool) -> Iterator[str]:
     """Yield a line for documents without `access`, if a scope asks for it, mixed answers, and summaries that failed."""
-    tables, newest = SourceTables(Home.of(situation.settings.within(name))), published_of(situation.settings, name)
+    tables, newest = SourceTables(Home.of(situation.settings.within(name))), scope_snapshot(situation.settings, name)
     for line in failed_summaries(Generation(tables.home, newest.snapshot_id)) if newest else ():
         yield f"scope {name}: {line}"
     versions = [tables.current_versions(source) for source in _sources(situation)]
@@ -219,7 +219,7 @@ def empty(home: Home) -> None:
             atomic.remove(home.root)  # with its lock, which another process that waits for it sees
 
 
-def published_of(settings: Settings, name: str) -> Manifest | None:
+def scope_snapshot(settings: Settings, name: str) -> Manifest | None:
     """Return the snapshot that a scope has published; raises StoreError."""
     home = Home.of(settings.within(name))
     refresh(home)
@@ -231,7 +231,7 @@ def scopes_below(situation: Situation) -> list[Situation]:
     return [Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes)]
 
 
-def _published(situation: Situation, name: str, account: Account | None, *, backfill: bool) -> ScopeState:
+def _publish_noted(situation: Situation, name: str, account: Account | None, *, backfill: bool) -> ScopeState:
     looks = Looks(situation.home.ledger)
     try:
         with looks.noting(of_scope(name)):

@@ -2,12 +2,12 @@
 
 import heapq
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,7 @@ from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, schema_of
+from lightrag_dagster.storage.tables.source_tables import MoreOfVersion, SourceTables, StoredShard, schema_of
 from lightrag_dagster.storage.versions import TableVersion
 
 REASONS = 3
@@ -170,16 +170,28 @@ def each_shard(
     return made
 
 
+def record(
+    step: IngestionStep,
+    table: str,
+    made: Sequence[ShardResult],
+    at: int = 0,
+    *,
+    inputs: Mapping[str, str],
+    recipe: str,
+    **more: Unpack[MoreOfVersion],
+) -> StageReport:
+    """Record the files that shards have at one place as a version of a table, and report it; raises StoreError."""
+    stored = [one.files[at] for one in made]
+    version = step.tables.record(table, step.source, stored, inputs=inputs, recipe=recipe, **more)
+    return report(version, stored, sum(one.kept[at] for one in made))
+
+
 def report(
-    version: TableVersion,
-    stored: Sequence[StoredShard],
-    kept: int = 0,
-    usage: Usage | None = None,
-    cost_usd: float = 0.0,
+    version: TableVersion, stored: Sequence[StoredShard], kept: int = 0, usage: Usage | None = None
 ) -> StageReport:
     """Return the report of a step that recorded a version of some shards."""
     first = next((one.first for one in stored if one.rows), stored[0].first)
-    return StageReport(version, first, kept, usage or Usage(), cost_usd)
+    return StageReport(version, first, kept, usage or Usage())
 
 
 def first_reasons(made: Sequence[ShardResult]) -> list[str]:

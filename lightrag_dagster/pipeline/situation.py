@@ -162,16 +162,15 @@ class Situation:
             SourceError: as `chosen_sources`.
             StoreError: the home is damaged.
         """
-        absent = merged_before(self.home, self.sources, self.newest)
-        if absent and not names and not self.sources:
+        gone, known = merged_before(self.home, self.sources, self.newest), self.sources
+        if gone and not names and not known:
             return [], []
         if names and self.newest:  # a run that was killed may have removed them
-            absent |= self.newest.inputs.sources.keys() - self.sources.keys() - {CURATION}
-        there = [
-            n for n in names if stored_name(n, self.sources) in self.sources or stored_name(n, absent) not in absent
-        ]
-        away = [stored_name(name, absent) for name in names if name not in there]
-        return ([] if away and not there else chosen_sources(self.settings, there, self.sources)), away
+            gone |= self.newest.inputs.sources.keys() - known.keys() - {CURATION}
+        away = [name for name in names if stored_name(name, known) not in known and stored_name(name, gone) in gone]
+        there = [name for name in names if name not in away]
+        sources = [] if away and not there else chosen_sources(self.settings, there, known)
+        return sources, [stored_name(name, gone) for name in away]
 
 
 def _accepted_of(home: Home, sources: Sequence[str]) -> dict[str, Accepted]:

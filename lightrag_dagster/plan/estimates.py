@@ -6,7 +6,7 @@ prompts and counted with o200k_base (a question has 1,450 tokens on average, 1,3
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -60,6 +60,7 @@ class Estimate(NamedTuple):
 
 
 NOTHING = Estimate.exactly(0)
+_ONE = Estimate.exactly(1)
 
 # Tokens of the first answer for a token of the question: total, 10% and 90% quantile of the passages above.
 _FIRST_ANSWER = Estimate(0.53, 0.29, 0.78)
@@ -89,28 +90,22 @@ _REASONED = {
 _LIMITS = "[?&](temperature|max_output_tokens)=[^&]*"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CallRatios:
-    """Ratios of later calls and tokens to first questions. `known` is True if they are this home's own.
+    """Ratios of later calls and tokens to first questions."""
 
-    Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
-    a dollar of extraction, and of one call for them; embedded tokens for a token of answers; length of a summary as a
-    share of its limit; input tokens that the provider has in its cache and that it writes there, for one of input;
-    tokens put out for a token of `output`, and of a summary: these have the reasoning if today's model gave them.
-    """
-
-    known: bool
-    calls: Estimate
-    input: Estimate
-    output: Estimate
-    summaries: Estimate
-    embedded: Estimate
-    summary_length: Estimate
-    cached: Estimate
-    written: Estimate
-    reasoned: Estimate
-    summary_reasoned: Estimate
-    summary: Estimate = NOTHING
+    known: bool = False  # they are this home's own
+    calls: Estimate  # of a question
+    input: Estimate  # tokens of all rounds, for one of the question
+    output: Estimate  # tokens of all rounds, for one of the question
+    summaries: Estimate = _SUMMARIES  # US dollars, for one of extraction
+    embedded: Estimate  # tokens, for one of answers
+    summary_length: Estimate = _SUMMARY_LENGTH  # as a share of its limit
+    cached: Estimate  # input tokens that the provider has in its cache, for one of input
+    written: Estimate  # input tokens that it writes there, for one of input
+    reasoned: Estimate = _ONE  # tokens put out, for one of `output`; if that is of today's model, it has them all
+    summary_reasoned: Estimate = _ONE  # the same for one of a summary
+    summary: Estimate = NOTHING  # US dollars of one call
 
 
 def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Reading = EXTRACTION) -> CallRatios:
@@ -136,9 +131,8 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Readi
     cached = _FOUND.times((begin + gleaning) / inputs.expected)
     passage = rounds * (1 - begin) / inputs.expected
     written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
-    others = (_SUMMARIES, embedded, _SUMMARY_LENGTH)
-    thought = reasoned(llm), reasoned(recipes.settings.llm.of("summarise"))
-    return CallRatios(False, calls, inputs, outputs, *others, cached, written, *thought)
+    found = CallRatios(calls=calls, input=inputs, output=outputs, embedded=embedded, cached=cached, written=written)
+    return replace(found, reasoned=reasoned(llm), summary_reasoned=reasoned(recipes.settings.llm.of("summarise")))
 
 
 def reasoned(settings: LLMSettings) -> Estimate:
@@ -170,32 +164,32 @@ def own_ratios(
     known = {"instructions": instruction_tokens(recipes, reading), "model": chat_identity(llm), "limits": _LIMITS}
     found = connection.execute(read_sql(__package__, "sql/ratios"), known).fetchall()[0]
     extracted = bought.get(reading.purpose)
-    if found[0] is None or not extracted or not extracted.output_tokens:
+    call, call_off, taken, taken_off, given, given_off, of_today = found
+    if call is None or not extracted or not extracted.output_tokens:
         return None
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
-    calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
     summaries, embedded = bought.get("summarise"), bought.get("embed")
     length, summary = 0.0, 0.0
     if summaries and summaries.calls:
-        length, taken = (one / summaries.calls for one in (summaries.output_tokens, summaries.input_tokens))
-        summary = price_of(summariser).of(taken, length)
+        length = summaries.output_tokens / summaries.calls
+        summary = price_of(summariser).of(summaries.input_tokens / summaries.calls, length)
     limit = recipes.settings.merging.summary_max_tokens
     read, written = extracted.cached_input_tokens, extracted.cache_write_tokens
     # At the price in real time, since some of it may have been bought by batch.
     cost = price_of(llm).of(extracted.input_tokens, extracted.output_tokens, read, written)
     return CallRatios(
-        True,
-        calls,
-        inputs,
-        outputs,
-        near(summaries.cost_usd / cost if summaries and cost else 0.0),
-        near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
-        near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
-        near(read / max(1, extracted.input_tokens), 1.0),
-        near(written / max(1, extracted.input_tokens), 1.0),
-        Estimate.exactly(1) if found[6] else reasoned(llm),
-        Estimate.exactly(1) if chat_identity(summariser) in summarisers else reasoned(summariser),
-        near(summary),
+        known=True,
+        calls=_around(call, chance * call_off),
+        input=_around(taken, chance * taken_off),
+        output=_around(given, chance * given_off),
+        summaries=near(summaries.cost_usd / cost if summaries and cost else 0.0),
+        embedded=near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid yet
+        summary_length=near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
+        cached=near(read / max(1, extracted.input_tokens), 1.0),
+        written=near(written / max(1, extracted.input_tokens), 1.0),
+        reasoned=_ONE if of_today else reasoned(llm),
+        summary_reasoned=_ONE if chat_identity(summariser) in summarisers else reasoned(summariser),
+        summary=near(summary),
     )
 
 

@@ -119,7 +119,7 @@ def make_plan(
         extracting = partial(StoredAnswers, chat_identity(settings.llm.of("extract")), store)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, later, describing, images, set(), {}, backfill)
-        planned, begun = [_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
+        planned, begun = [_plan_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
         plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(begun)])
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
@@ -132,7 +132,7 @@ def make_plan(
         unknown = bool(asked.first.expected or begun.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         if not unknown or (knowledge_base and asked.first.expected < sum(plan.chunks_stored for plan in plans)):
-            found |= _merged(now, trial, ratios, backfill=knowledge_base)
+            found |= _merge_steps(now, trial, ratios, backfill=knowledge_base)
     if unknown and "embeddings" not in found:
         found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
@@ -146,7 +146,7 @@ def _again(later: Unanswered) -> Asked:
     return Asked(Estimate.exactly(len(later.again)), Estimate.exactly(sum(later.again.values())))
 
 
-def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
+def _merge_steps(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
     """Merge in the overlay, and return the steps of the whole, and of each scope that needs something of its own."""
     found = steps.merge(now, trial, ratios, backfill=backfill)
     names = now.settings.scopes if found else pending_scopes(now, backfill=backfill).keys() & now.settings.scopes.keys()
@@ -167,7 +167,7 @@ def _of_passes(now: Situation, sources: Sequence[Source], planning: Planning) ->
     return found
 
 
-def _shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
+def _plan_shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
     """Plan a source, as a step of the display if there is one."""
     if display is None:
         return plan_source(source, planning)

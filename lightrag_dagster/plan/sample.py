@@ -43,7 +43,7 @@ def sampled(
     """
     if isinstance(source.origin, Incremental):
         return source, None
-    version = read_before(tables, source.name, recipes.of_table("raw_documents", source.name)).version("stamps")
+    version = read_before(tables, source.name, recipes.table_recipe("raw_documents", source.name)).version("stamps")
     rows = tables.read("stamps", source.name, version, ["doc_id", "stamp"]).to_pylist() if version else []
     stamps = {row["doc_id"]: row["stamp"] for row in rows}
     # What was touched just before it was read last has an empty stamp: it is opened, and seldom parsed.

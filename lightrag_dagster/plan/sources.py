@@ -165,8 +165,8 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
         more = Asked(*_fill_in_asked(plan, Reading(one), read, sample))
         planning.of_passes[one.name] = Asked.total((planning.of_passes.get(one.name, Asked()), more))
     pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
-    described = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
-    return Asked(new, tokens, *described)
+    described, described_tokens = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
+    return Asked(new, tokens, described, described_tokens)
 
 
 def _plan_of(plan: SourcePlan, table: str) -> PassPlan:
@@ -208,7 +208,7 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
     A backfill itself reads all files, so that one is found that changed and kept its size and time; a plan reads all
     only to describe images again.
     """
-    described = recipes.of_rows("raw_documents")
+    described = recipes.row_recipe("raw_documents")
     reads_all = isinstance(source.origin, Incremental) or (known and described and known.outdated(described))
     return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
 

@@ -18,7 +18,7 @@ from lightrag_dagster.pipeline.inputs import next_inputs, next_publication
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
-from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, published_of, summaries_again
+from lightrag_dagster.pipeline.scopes import empty_scopes, pending_scopes, scope_snapshot, summaries_again
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import DEVIATIONS, NOTHING, CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.overlay import copy_home
@@ -161,7 +161,7 @@ def _of_scope(now: Situation, whole: PlannedStep, name: str, *, empty: bool) -> 
 
     One that is `empty` may show what the run reads, or nothing as before; one that is new, all that was summarised.
     """
-    below, above = published_of(now.settings, name), now.published
+    below, above = scope_snapshot(now.settings, name), now.published
     if above and not below and not empty:
         bought = Ledger(now.home.ledger).by_purpose()
         spent = sum(bought[one].cost_usd for one in ("summarise", "embed") if one in bought)

@@ -105,8 +105,7 @@ def _keys(chunks: pa.Table, extractor: Extractor) -> list[str]:
 
 def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chunks: str, reading: Reading) -> None:
     """Create the views `chunk`, `known` and `to_ask`."""
-    follows = step.recipes.follows_languages and reading.of_pass is None
-    documents = step.tables.require("raw_documents", step.source) if follows else None
+    documents = reading.documents(step)
     earlier = Reusable.of(reading.table, step.source, step.tables, reading.recipe(step.recipes))
     files = PlaceFiles(
         step.open("chunks", chunks),

@@ -59,8 +59,7 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> It
         own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
         extracting = StoredAnswers(identity, store)
         for reading in readings_of(own, source):
-            follows = own.follows_languages and reading.of_pass is None
-            for asked in _by_language(home, source, chunks) if follows else [chunks]:
+            for asked in _by_language(home, source, chunks) if reading.follows_languages(own) else [chunks]:
                 run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
         yield from extracting.used
     yield from used_summaries(situation, store)

@@ -89,8 +89,8 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
             with BatchLedger(home.batches) as ledger:
                 if ledger.batches(*OPEN):
                     raise StoreError(
-                        "batches are under way, which may hold the text; let `run --wait` finish them, "
-                        "or cancel them with `lightrag-dagster batch cancel --all`"
+                        "batches are under way, which may hold the text; let `run --wait` finish them, or cancel them "
+                        "with `lightrag-dagster batch cancel --all`, until `lightrag-dagster batch` shows none"
                     )
         yield situation
 

@@ -247,7 +247,7 @@ class Lookups:
         Raises:
             QueryError: it is wrong, refused, takes too much memory, or returns no rows.
             QueryTimeoutError: it takes longer than `timeout`.
-            StoreError: a table of the snapshot is missing or damaged.
+            StoreError: a table of the snapshot is missing or damaged, or the rows have no room on the disk.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
         from lightrag_dagster.query.home_tables import tables_of_home, told

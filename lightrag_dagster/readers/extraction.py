@@ -68,6 +68,7 @@ def extract_text(
     beside = (*content.left_out, said.title or "", said.author or "", *said.tags)
     losses, unchecked = check_losses(found.words, data, (*_parts(content.text), *beside))
     answered = f"lines of answered mails are left out: {content.answered:,}" * bool(content.answered)
+    unseen = [f"{reason}: {count:,}" for reason, count in figures.left_out.items()] if figures else []
     title = said.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
         " ".join(sanitise(title or "").split()) or visible(path.rpartition("/")[2]),
@@ -77,7 +78,7 @@ def extract_text(
         said,
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
-        "; ".join(filter(None, (content.note, answered, said.date_note, unchecked))) or None,
+        "; ".join(filter(None, (content.note, answered, said.date_note, unchecked, *unseen))) or None,
         losses,
     )
 

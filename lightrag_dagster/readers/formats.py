@@ -65,7 +65,7 @@ class FileFormat:
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
     `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
     images are put into. With attachments, `attachments=False` leaves them out. `words` yields all text that a file
-    holds, to compare what was read with; without it, the text is the file's own.
+    holds, to compare what was read with; without it, this is not checked.
     """
 
     media_type: str

@@ -27,6 +27,7 @@ def facts_of(generation: Generation, bounds: PageBounds) -> dict[str, Any] | Non
     fit, total = Fitting(bounds.bytes), pairs[0][-1] if pairs else 0
     rows = [[fit.short(one, bounds.path, "texts of facts") for one in row[: len(_TEXTS)]] for row in pairs]
     left_out = [f"relations of facts: {len(counts) - bounds.facts:,} more"] if len(counts) > bounds.facts else []
+    left_out += [f"contradictions: {total - len(pairs):,} more"] if total > len(pairs) else []
     return {
         "counts": [[fit.short(name, bounds.name, "relations of facts"), n] for name, n in counts[: bounds.facts]],
         "contradictions": [

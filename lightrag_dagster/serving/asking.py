@@ -40,17 +40,16 @@ def _lean(told: Any) -> Any:
 
 
 async def retrieve(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
-    """Return all that is found for a question, with the steps that found it."""
-    return (await base.aretrieve(asked.query, **asked.options())).to_dict()
+    """Return all that is found for a question, without the steps, whose errors name hosts and models."""
+    found = (await base.aretrieve(asked.query, **asked.options())).to_dict()
+    return {name: one for name, one in found.items() if name != "steps"}
 
 
 async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, Any]:
     """Find passages, entities, relations and facts, best first."""
-    options, usual = asked.options(), base.settings.query.mode
-    if "top_k" not in asked.model_fields_set and "top_k" in MODES[asked.mode or usual].ignores:
-        options.pop("top_k", None)  # else a note would say that it does nothing
-    found = (await base.aretrieve(asked.query, **options)).to_dict()
-    del found["steps"]
+    if "top_k" not in asked.model_fields_set and "top_k" in MODES[asked.mode or base.settings.query.mode].ignores:
+        asked = asked.model_copy(update={"top_k": None})  # else a note would say that it does nothing
+    found = await retrieve(base, asked)
     for chunk in found["chunks"]:  # whose places are in its citations
         del chunk["doc_id"], chunk["source"], chunk["path"]
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)

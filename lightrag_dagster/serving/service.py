@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from tempfile import gettempdir
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.exceptions import HTTPException
@@ -43,8 +44,8 @@ class Service:
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
-        folders = (self.settings.home, self.settings.cache.folder)
-        named = [bucket_uri(self.settings.home), *(str(one.expanduser().absolute()) for one in folders)]
+        folders = filter(None, (self.settings.home, self.settings.cache.folder, self.settings.prompts))
+        named = [bucket_uri(self.settings.home), *(str(one.expanduser().absolute()) for one in folders), gettempdir()]
         self._places = re.compile("|".join(re.escape(one) for one in named if one))
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()

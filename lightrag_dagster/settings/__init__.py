@@ -82,8 +82,8 @@ class Settings(BaseSettings):
     database: SecretStr | None = Field(
         default=None,
         description="URL of a Postgres database for responses, vectors, ledger, batches, decisions that commands took, "
-        "and locks, `postgresql://user:password@host/name`, with the extra `cloud`; unset, SQLite files in the home. Give "
-        "each knowledge base a database, or a schema, of its own.",
+        "and locks, `postgresql://user:password@host/name`, with the extra `cloud`; unset, SQLite files in the home. "
+        "Give each knowledge base a database, or a schema, of its own.",
     )
     sources: GivenPath = Field(default=Path("sources"), description="A folder whose sub-folders are sources.")
     named_sources: dict[str, SourceSettings] = Field(default={}, description="More sources, by name.")

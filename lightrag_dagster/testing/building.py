@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import publish_merged, published_scopes
+from lightrag_dagster.pipeline.scopes import publish_merged, publish_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings, load_settings
@@ -117,5 +117,5 @@ def publish(
     """
     manifest, _ = publish_merged(recipes, account, backfill=backfill, database=database)
     if recipes.settings.scopes or Home.of(recipes.settings).scopes.exists():
-        published_scopes(Situation.looking(recipes.settings), account, backfill=backfill)
+        publish_scopes(Situation.looking(recipes.settings), account, backfill=backfill)
     return manifest

@@ -8,9 +8,14 @@ import pytest
 
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import batches
+from lightrag_dagster.cli.check import failing
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.models.batch import batches as batches_module
+from lightrag_dagster.models.batch import waiting
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import DocumentSettings, Settings, load_settings
 from lightrag_dagster.stages.documents import raw_documents
@@ -18,7 +23,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.assets.markdown import cells
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, write_source
@@ -250,6 +255,51 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert materialised.metadata["answers_cost_usd"].value == pytest.approx(2 * 0.0000135)
     assert accepted(Home(by_batch.home), "notes") is not None
     assert len(loopback.batches.asked()) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "due", "why"),
+    [
+        ("key", ["notes", "wiki"], "(HTTP 401"),
+        ("gone", ["notes"], "has no batch batch_0"),
+        ("host", ["notes", "wiki"], "set llm.base_url or OPENAI_BASE_URL to that host again"),
+    ],
+)
+def test_of_batches_that_the_provider_does_not_tell_of_a_run_says_why(
+    instance: dg.DagsterInstance,
+    by_batch: Settings,
+    loopback: Loopback,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    due: list[str],
+    why: str,
+) -> None:
+    """Else their sources would wait for ever without a word, and one batch that is gone would stop the others."""
+    loopback.batches.spoil = lambda batch: Fate(looks=1000)
+    for name, text in (("notes", RIVER), ("wiki", FLOOD)):
+        write_source(by_batch, name, {"text.md": text})
+        instance.add_dynamic_partitions("source", [name])
+        assert ingest(by_batch, instance, name).success
+    home, submitted = Home(by_batch.home), dict(loopback.batches.batches)
+    monkeypatch.setattr(waiting, "LONGEST_SILENCE", 0.0)
+    monkeypatch.setattr(batches_module, "RECENT_SECONDS", 0.0)
+    assert requested(instance, by_batch) == []
+    with monkeypatch.context() as broken:
+        if fault == "key":
+            loopback.fault = lambda received: Reply.error(401)
+        elif fault == "gone":
+            del loopback.batches.batches["batch_0"]
+        else:
+            broken.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        assert [one.partition_key for one in requested(instance, by_batch)] == due
+        assert not ingest(by_batch, instance, "notes").success
+        assert ingest(by_batch, instance, "wiki").success == ("wiki" not in due)
+        lines = failing(home, pending(Situation.looking(by_batch)))
+        assert [line for line in lines if why not in line] == []
+        assert len(lines) == (2 if fault == "host" else 1)
+    loopback.fault, loopback.batches.batches = (lambda received: None), submitted
+    assert all(ingest(by_batch, instance, name).success for name in ("notes", "wiki"))
+    assert failing(home, pending(Situation.looking(by_batch))) == []
 
 
 @pytest.mark.long

@@ -34,7 +34,7 @@ def test_a_preview_shows_every_character(value: object, shown: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_report_shows_every_character(hostile: str) -> None:
     states = {"notes": SourceState("notes", problem=f"{hostile}.txt:\nnot UTF-8")}
-    shown = cells(_table(Pending(states, None, [], None, graph=False)))[5:]
+    shown = cells(_table(Pending(states)))[5:]
     assert shown == ["notes", f"cannot be ingested: {hostile}.txt: not UTF-8", "", "", ""]
 
 

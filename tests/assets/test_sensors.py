@@ -26,16 +26,18 @@ from lightrag_dagster.assets.sensors import (
     source_partitions,
 )
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
+from lightrag_dagster.orchestration.jobs import Jobs
 from lightrag_dagster.pipeline.inputs import next_publication
-from lightrag_dagster.pipeline.scopes import published_of
+from lightrag_dagster.pipeline.scopes import scope_snapshot
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.stages.documents.sources import find_source
+from lightrag_dagster.storage.database.looks import DAEMON, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import newest_generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
@@ -131,7 +133,7 @@ def test_a_scope_whose_rule_was_changed_is_published_by_the_daemon(
     assert publishes(instance, narrow)
     assert build_definitions(narrow).resolve_job_def("publish").execute_in_process(instance=instance).success
     assert not publishes(instance, narrow)
-    shown = published_of(narrow, "press")
+    shown = scope_snapshot(narrow, "press")
     assert shown is not None
     assert set(shown.inputs.sources) == {"notes"}
     assert publishes(instance, narrow.changed(scopes={}))
@@ -173,18 +175,21 @@ def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
     write_source(settings, "notes", {"river.md": RIVER})
     assert ingest(settings, instance, "notes").success
     job, asked = build_definitions(settings).resolve_job_def("publish"), list[str | None]()
+    accounts = set[str]()
     for seconds in (10**12, 10**12, 10**12, 10**9):  # the first three of one hour
         monkeypatch.setattr("lightrag_dagster.assets.sensors.RETRY_SECONDS", seconds)
         request = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
         if isinstance(request, dg.RunRequest):
             assert request.run_key not in asked
             asked.append(request.run_key)
+            accounts.add(request.tags[ACCOUNT_TAG])
             run = instance.create_run_for_job(job, tags={"dagster/run_key": str(request.run_key)})
             instance.report_run_failed(run)
         else:
             assert request.skip_message == "the same tables had their runs of this hour; the next hour has another"
             asked.append(None)
     assert [key is None for key in asked] == [False, False, True, False]
+    assert len(accounts) == 1, "each attempt would have the whole of llm.max_cost_usd"
     other = LightRAG(settings.model_copy(update={"namespace": "other"}))
     request = publish_accepted(dg.build_sensor_context(instance), lightrag=other)
     assert isinstance(request, dg.RunRequest)
@@ -284,6 +289,7 @@ def test_a_failure_is_told_where_publication_is_the_projects_own(
 ) -> None:
     monkeypatch.setattr(alerts, "GATHERED", timedelta())
     record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    write_source(settings, "absent", {"river.md": RIVER})
     synchronise(instance, settings)
     assert received == [], "`publish_accepted` tells"
     synchronise(instance, settings.changed(dagster={"without": ("publish_accepted",)}))
@@ -331,6 +337,32 @@ def test_the_runs_of_others_are_not_recorded(
     assert not Home(settings.home).failures.exists()
     publishes(instance, settings)
     assert received == []
+
+
+@pytest.mark.parametrize("by_command", [False, True])
+def test_of_a_source_that_was_removed_nothing_fails_any_more(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], by_command: bool
+) -> None:
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    publishes(instance, settings)
+    write_source(settings, "notes", {"river.md": RIVER})
+    if by_command:
+        with display(Console(quiet=True)) as view:
+            Jobs(settings, instance, view, "run", "account").sync_partitions(["notes"])
+    else:
+        synchronise(instance, settings)
+    publishes(instance, settings)
+    assert [b"works again" in body for body in received] == [False, True]
+
+
+def test_a_tick_that_fails_is_no_sign_of_life(instance: dg.DagsterInstance, settings: Settings) -> None:
+    settings.sources.rmdir()
+    with pytest.raises(SourceError):
+        publishes(instance, settings)
+    assert DAEMON not in Looks(Home(settings.home).ledger).read()
+    settings.sources.mkdir()
+    publishes(instance, settings)
+    assert DAEMON in Looks(Home(settings.home).ledger).read()
 
 
 @pytest.mark.long

@@ -1,6 +1,8 @@
 """Extraction by batch from the command line: submit, list, cancel, wait."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,15 @@ import yaml
 
 from lightrag_dagster.models.batch import waiting
 from lightrag_dagster.models.openai_client import warn_of_estimate
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import using_batches
 from tests.cli.test_cli import command
 from tests.loopback import Answer, Loopback, Reply
 from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
+from tests.support import FLOOD
 
 SETTINGS: dict[str, dict[str, object]] = {
     "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
@@ -125,6 +132,46 @@ def test_waiting_outlasts_a_provider_that_is_away(
     code, output, errors = command(capfd, monkeypatch, "run", "--wait")
 
     assert (code, "Published" in output) == ((0, True) if patience else (2, False)), errors
+
+
+@pytest.mark.usefixtures("notes")
+def test_answers_that_no_source_waits_for_are_stored_and_booked_by_the_list(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    """Else no run would collect them while nothing is to be asked, and `purge` would be refused for ever."""
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=1000, answered=1)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    assert "is being cancelled" in command(capfd, monkeypatch, "batch", "cancel", "--all")[1]
+    home = Home.of(load_settings())
+    with ThreadPoolExecutor(1) as other, ExitStack() as held:
+        other.submit(held.enter_context, using_batches(home)).result()
+        shown = [command(capfd, monkeypatch, "batch")[1] for _ in range(2)]
+        other.submit(held.close).result()
+    assert all("cancel" in one for one in shown), "a run may work at them, and is not waited for"
+    assert command(capfd, monkeypatch, "batch")[:2] == (0, "No batches are open.\n")
+    assert Ledger(home.ledger).by_purpose()["extract"].calls == 1
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+def test_a_batch_that_is_gone_withholds_its_source_alone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    (tmp_path / "sources" / "wiki").mkdir()
+    (tmp_path / "sources" / "wiki" / "flood.md").write_text(FLOOD)
+    loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: Fate(looks=6)
+    monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
+    (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    del loopback.batches.batches["batch_0"]
+
+    code, output, errors = command(capfd, monkeypatch, "run", "--wait")
+
+    assert (code, errors) == (1, "")
+    assert "notes is withheld: " in output
+    assert "has no batch batch_0" in output
+    assert "Published" in output
 
 
 @pytest.mark.long

@@ -223,12 +223,12 @@ def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     assert (
         "3 parts or relations in decisions are in no document, as “Another weir”, “Halden Weir” — “Bergen”, "
         "“Priya Nair” — “Bergen”; `lightrag-dagster curate` shows the decisions"
-    ) in rebuild().warnings
+    ) in rebuild().states.warnings
     for _ in range(3):
         ask("curate", "undo")
     ask("curate", "undo")
     ask("curate", "split", "Halden Weir", "Another weir", "--source", "notes")
-    assert not [line for line in rebuild().warnings if "in no document" in line]
+    assert not [line for line in rebuild().states.warnings if "in no document" in line]
 
 
 @pytest.mark.long
@@ -254,7 +254,7 @@ def test_additions_that_were_taken_back_leave_no_text(ask: Ask, notes: Path) -> 
     rebuild()
     ask("curate", "undo")
     (notes / "gone.md").unlink()
-    assert rebuild(documents={"accept_deletes": True}).warnings == []
+    assert rebuild(documents={"accept_deletes": True}).states.warnings == []
     ask("purge", "notes/gone.md", "--yes")
     home = Path(os.environ["LIGHTRAG_HOME"])
     assert not list(home.glob("tables/*/curation/*.parquet"))

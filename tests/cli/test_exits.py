@@ -344,7 +344,7 @@ def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
     first_build(load_settings())
     (notes / "flood.md").write_text(FLOOD)
     with hold(Home.of(load_settings())) as other:
-        for arguments in ["run"], ["gc"], ["backup", str(tmp_path / "copy")]:
+        for arguments in ["run"], ["gc"], ["rollback", "gen-1"], ["release"], ["backup", str(tmp_path / "copy")]:
             code, output, errors = command(capfd, monkeypatch, *arguments, "--wait-lock", "0s")
             assert (code, output, errors.startswith(f"error: process {other.pid} on ")) == (75, "", True)
             assert "is building in" in errors

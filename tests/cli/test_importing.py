@@ -123,6 +123,10 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
+    rows = [test_table.ROWS[0] | {"weight": "3"}, *test_table.ROWS[1:]]
+    file = test_table.written(tmp_path / "weighed.csv", rows)
+    told = command(capfd, monkeypatch, "import", "table", str(file), "--source", "wiki", "--dry-run")
+    assert told[1:] == ("Decisions would be taken: 4.\n", "warning: columns passed over: weight\n")
     file = test_table.written(tmp_path / "names.csv", test_table.ROWS)
     arguments = ("import", "table", str(file), "--source", "wiki")
     assert command(capfd, monkeypatch, *arguments, "--dry-run")[1] == "Decisions would be taken: 4.\n"

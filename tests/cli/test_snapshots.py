@@ -16,6 +16,7 @@ from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import Outcome
+from lightrag_dagster.pipeline.pending import Pending
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting
@@ -119,18 +120,18 @@ def test_what_waits_for_release_is_said_to_wait(
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, "Nothing changed" in output) == (0, True)
     assert output.splitlines()[1].endswith(f"until `lightrag-dagster release` publishes {second.snapshot_id}.")
-    print_outcome(console(), Outcome(published=second, manifest=first, unreleased=second.snapshot_id))
+    print_outcome(console(), Outcome(published=second, states=Pending(manifest=first, unreleased=second.snapshot_id)))
     output, _ = capfd.readouterr()
     assert output.startswith(f"Built {second.snapshot_id}, which waits for release.\n{first.snapshot_id} is held: ")
     print_outcome(
-        console(), Outcome(manifest=first, notes={"scopes": [said := "Scope press is published: 1 document."]})
+        console(),
+        Outcome(states=Pending(manifest=first), notes={"scopes": [said := "Scope press is published: 1 document."]}),
     )
     output, _ = capfd.readouterr()
     assert output == f"{said}\nNothing else changed; {first.snapshot_id} stays published.\n"
     said, shown = "pass works names othres in `sources`", "an entity has no name"
-    print_outcome(
-        console(), Outcome(manifest=first, rejected={"notes": f"{said}; its facts stay"}, warnings=[said, shown])
-    )
+    lacking = Pending(manifest=first, warnings=[said, shown])
+    print_outcome(console(), Outcome(states=lacking, rejected={"notes": f"{said}; its facts stay"}))
     printed = capfd.readouterr().out
     assert (printed.count(said), printed.count(shown)) == (1, 1)
 

@@ -1,3 +1,4 @@
+import csv
 import json
 import os
 import resource
@@ -139,6 +140,25 @@ def test_values_are_printed_as_duckdb_writes_them(sql: Run, value: str, written:
 )
 def test_columns_with_such_values_in_them_are_the_text_that_duckdb_writes(sql: Run, value: str, written: str) -> None:
     assert json.loads(sql(f"select {value} as a", "--format", "json")[1]) == [{"a": written}]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("[date '2023-01-14', null]", "[2023-01-14, NULL]"),
+        (
+            "{'n': 1.50::decimal(4,2), 't': timestamptz '2023-01-14 00:00:00+00'}",
+            "{'n': 1.50, 't': '2023-01-14 00:00:00+00'}",
+        ),
+        ("['x', 'a, b']::varchar[2]", "[x, 'a, b']"),
+        ("map {'k': 'nan'::double}", "{k=nan}"),
+        ("union_value(one := ['x'])", "[x]"),
+    ],
+)
+def test_lists_and_structures_are_text_of_duckdb_where_people_read_them(sql: Run, value: str, written: str) -> None:
+    (_, row) = csv.reader(sql(f"select {value} as a", "--format", "csv")[1].splitlines())
+    assert row == [written]
+    assert written in sql(f"select {value} as a")[1]
 
 
 @pytest.mark.parametrize(

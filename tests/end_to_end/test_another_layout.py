@@ -56,7 +56,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
         settings = load_settings(home=folder / "home", sources=folder / "sources")
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
         write_source(settings, "gone", {"office.txt": OFFICE})
-        first = build(settings).manifest
+        first = build(settings).states.manifest
         assert first is not None
         write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
         shutil.rmtree(settings.sources / "gone")  # and is still published
@@ -150,7 +150,7 @@ def test_outdated_rows_summaries_and_vectors_stay_until_a_backfill(
 
     assert loopback.requests == []
     assert outcome.outdated == {"notes": 2}
-    assert outcome.outdated_parts == ["summaries", "vectors"]
+    assert outcome.states.outdated == ["summaries", "vectors"]
     assert snapshot_contents(now)["entities"] == scene.contents["entities"]
 
 

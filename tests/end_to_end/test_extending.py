@@ -34,7 +34,7 @@ failed, tables = build(settings).failed, SourceTables(Home.of(settings))
 names = [source.name for source in chosen_sources(settings, ()) if source.name not in failed]
 columns = ["path", "title", "content", "media_type", "status", "error"]
 rows = [row for name in names for row in tables.read("raw_documents", name, columns=columns).to_pylist()]
-print(json.dumps({"failed": failed, "rows": rows, "code": Recipes.of(settings).of_tables["raw_documents"]}))
+print(json.dumps({"failed": failed, "rows": rows, "code": Recipes.of(settings).table_recipes["raw_documents"]}))
 """
 
 

@@ -154,7 +154,7 @@ def check_all_can_be_made_again(settings: Settings) -> None:
         shutil.rmtree(home.root / folder)
     home.published.unlink()
     home.newest.unlink()
-    assert build(settings, graph=True).manifest == published(settings)
+    assert build(settings, graph=True).states.manifest == published(settings)
     assert published(settings).snapshot_id == published_before
     assert bought(settings) == calls
 

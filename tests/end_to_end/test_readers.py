@@ -42,7 +42,7 @@ from lightrag_dagster.settings import load_settings
 from tests import support
 
 outcome = getattr(support, sys.argv[3])(load_settings(home=sys.argv[1], sources=sys.argv[2]))
-print(outcome.failed, outcome.manifest.snapshot_id)
+print(outcome.failed, outcome.states.manifest.snapshot_id)
 """
 
 

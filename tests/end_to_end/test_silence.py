@@ -68,6 +68,7 @@ LOSSES: Mapping[str, Files] = {
     "file of another type": files() | {"picture.bin": b"\x00"},
     "most files of no known type": files() | {f"{place}.bin": b"\x00" for place in ("elm", *PLACES)},
     "file without text": files(alder=""),
+    "file switched off by its front matter": files(alder="---\ndraft: true\n---\n\nMarta left."),
     "file unreadable in part, or in doubt": files(
         alder="Zoë Bär repaired the gauge at Station Älv, für Ødegård.".encode() + b" \xc3."
     ),

@@ -174,7 +174,7 @@ def test_three_nights(
             passing.night()
             passing.morning(
                 "night 2",
-                "a rollback was made; the budget of the day is below one call; a new source has files of an unknown type",
+                "a rollback was made; the budget of the day is below one call; a new source has files of unknown type",
             )
         passing.later(1)
         assert command(capfd, monkeypatch, "release")[0] == 0

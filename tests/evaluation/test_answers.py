@@ -75,7 +75,7 @@ def test_an_answer_that_is_cut_off_says_so(configured: Settings, loopback: Loopb
         assert answer_all(knowledge, QUESTIONS[:1], made.rows) == (made.rows, 0, 1, 0)  # kept, and still cut off
     (row,) = made.rows.to_pylist()
     assert (row["answer"], made.failed) == ("Halden Weir is", 1)
-    assert row["error"] == "the answer is cut off; raise llm.max_output_tokens"
+    assert row["error"] == "the answer is cut off; raise llm.roles.answer.max_output_tokens"
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, 0), (503, 1)])

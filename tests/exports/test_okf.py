@@ -257,16 +257,28 @@ def test_a_quote_is_a_sentence_of_the_document_and_the_newest_ones_come_first(se
         ("Then. Dr. Braun nennt 3,2 Mio. Euro für Osaka. Ende", "Osaka", "Dr. Braun nennt 3,2 Mio. Euro für Osaka."),
         ("Where? Really?! The weir broke... and", "weir", "The weir broke..."),
         ("Nothing.", "weir", None),
+        ("It was because of ice. The US Army came. Rain.", "US", "The US Army came."),
+        ("This annual report: ÜAnn, Ann2. By Ann! Rain.", "Ann", "By Ann!"),
+        ("The café closed.", "Caf", None),
+        ("C++ is old. C is older.", "C++", "C++ is old."),
+        ("洪水于一月到来。站长王伟在桥上发现了裂缝！！他报告给了管理局。", "王伟", "站长王伟在桥上发现了裂缝！！"),
+        ("他走了｡王伟和IBM公司签约？是。", "ibm", "王伟和IBM公司签约？"),
+        ("ฝนตก แม่น้ำในประเทศไทยท่วม", "ไทย", "ฝนตก แม่น้ำในประเทศไทยท่วม"),
     ],
 )
-def test_a_quote_ends_where_a_sentence_does(content: str, name: str, sentence: str | None) -> None:
+def test_a_quote_is_the_sentence_that_has_the_name_as_a_whole_word(
+    content: str, name: str, sentence: str | None
+) -> None:
     with duckdb.connect() as connection:
         statements = (files("lightrag_dagster.exports") / "sql/okf.sql").read_text("utf-8").split(";\n")
         for one in statements:
-            if "MACRO within()" in one or "MACRO sentence_of(" in one:
+            if any(f"MACRO {name}(" in one for name in ("within", "sentence_of", "joined", "place_of")):
                 connection.execute(one)
-        place = "strpos(lower($content), lower($name))"
-        found = connection.execute(f"SELECT sentence_of($content, $name, {place})", {"content": content, "name": name})
+        given = "SELECT $content AS content, $name AS name, string_split(lower(content), lower(name)) AS parts"
+        found = connection.execute(
+            f"SELECT sentence_of(content, name, place_of(parts, name)) FROM ({given})",
+            {"content": content, "name": name},
+        )
         assert found.fetchall() == [(sentence,)]
 
 

@@ -92,7 +92,7 @@ def publish(folder: Path, loopback: Loopback, documents: int, *, lost: float = 0
     outcome = build(settings)
     assert (outcome.failed, outcome.rejected) == ({}, {})
     if forged:  # too much, by default: the first reading does not wait for it
-        assert [line for line in outcome.warnings if "extraction.max_rejected_share allows" in line]
+        assert [line for line in outcome.states.warnings if "extraction.max_rejected_share allows" in line]
         assert "merged_facts" not in published(settings).rows
         asked = reader.first_readings, reader.passes
         settings = settings.changed(extraction={"max_rejected_share": 1.0})

@@ -110,6 +110,19 @@ def test_what_does_not_come_along_is_said(tmp_path: Path) -> None:
     assert note.endswith(": 1")
 
 
+def test_what_no_text_unit_has_is_counted(tmp_path: Path) -> None:
+    made = tables()
+    lost: list[Any] = [None, [], ["gone"], ["gone", "u1"]]
+    made["entities"] += [made["entities"][0] | {"title": f"N{at}", "text_unit_ids": of} for at, of in enumerate(lost)]
+    made["relationships"].append(made["relationships"][0] | {"text_unit_ids": ["gone"]})
+    names = ("type", "status", "subject_id", "object_id", "start_date", "end_date", "source_text")
+    claims = [dict.fromkeys(names, "A") | {"text_unit_id": unit} for unit in ("u1", "gone")]
+    base = read_graphrag(write(tmp_path, {**made, "covariates": claims}), MOST)
+    said, left = base.notes
+    assert said.endswith(": 1")
+    assert left == "of no text unit that is there, which do not come along: entities 3, relationships 1, covariates 1"
+
+
 @pytest.mark.parametrize(
     ("title", "text", "name"),
     [

@@ -14,7 +14,7 @@ import pytest
 from lightrag_dagster.curation.desk import undo
 from lightrag_dagster.curation.rules import decisions_of
 from lightrag_dagster.errors import DecisionError, SourceError
-from lightrag_dagster.imports import import_base, read_table, take_new
+from lightrag_dagster.imports import import_base, new_decisions, read_table, take_new
 from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
@@ -71,7 +71,7 @@ def _type(name: str) -> pa.DataType:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: str) -> None:
-    base, decisions, _ = read_table(written(tmp_path / name, ROWS), SIGNED)
+    base, decisions, *_ = read_table(written(tmp_path / name, ROWS), SIGNED)
     assert base is None
     assert [(one.decision.action, one.decision.names) for one in decisions] == [
         ("retype", ("Priya Nair",)),
@@ -89,13 +89,21 @@ def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: st
     assert (relation.text, relation.keywords, relation.author) == ("She guards it.", "guard", "kim")
 
 
+def test_the_relation_of_an_edge_list_is_its_keyword_and_columns_that_are_passed_over_are_told(tmp_path: Path) -> None:
+    edge = {"Source": "Acme", "Target": "Beta", "Relation": "supplies", "Weight": "3", "Type": "Directed"}
+    rows = [edge, edge | {"keywords": "steel", "Weight": ""}, {"name": "Acme", "type": "company", "desciption": "A."}]
+    _, decisions, _, over = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
+    assert [one.decision.keywords for one in decisions] == ["supplies", "supplies, steel", None]
+    assert over == ["desciption", "type", "weight"]
+
+
 @pytest.mark.long
 def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"a.txt": FLOOD})
-    _, decisions, _ = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
-    assert take_new(settings, decisions, dry_run=True) == (4, ())
+    _, decisions, *_ = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
+    assert len(new_decisions(settings, decisions)) == 4
     assert decisions_of(settings) == []
-    assert take_new(settings, decisions, dry_run=False) == (4, [1, 2, 3, 4])
+    assert take_new(settings, decisions) == [1, 2, 3, 4]
     build(settings)
     with KnowledgeBase.open(settings=settings) as knowledge:
         rows = knowledge.sql("SELECT name, type, sources FROM entities").to_pylist()
@@ -107,13 +115,13 @@ def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: 
 
 def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings, tmp_path: Path) -> None:
     file = written(tmp_path / "a.jsonl", ROWS)
-    take_new(settings, read_table(file, SIGNED)[1], dry_run=False)
+    take_new(settings, read_table(file, SIGNED)[1])
     undo(settings, [3])
     written(file, [*ROWS, ROWS[0], {"name": "Crane"}, {"name": "Crane"}])
-    _, decisions, _ = read_table(file, SIGNED)
+    _, decisions, *_ = read_table(file, SIGNED)
     assert len(decisions) == 5
-    assert take_new(settings, decisions, dry_run=False) == (1, [5])
-    assert take_new(settings, decisions, dry_run=False) == (0, ())
+    assert take_new(settings, decisions) == [5]
+    assert take_new(settings, decisions) == []
     assert [one.decision.names[0] for one in decisions_of(settings)].count("Crane") == 1
 
 
@@ -121,7 +129,7 @@ def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings,
 def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     file.write_text(json.dumps(GRAPH))
-    base, decisions, _ = read_table(file, SIGNED)
+    base, decisions, *_ = read_table(file, SIGNED)
     assert base is not None
     assert [(one.decision.action, one.decision.names) for one in decisions] == [("add", ("Nowhere",))]
     made = import_base(settings, "lamps", base, same_embedder=False)
@@ -162,7 +170,7 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
 def test_a_weight_may_be_any_number(tmp_path: Path, weight: object, found: float) -> None:
     [row] = GRAPH["relationships"]
     (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"relationships": [row | {"weight": weight}]}))
-    base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+    base, _, *_ = read_table(tmp_path / "a.json", SIGNED)
     assert base
     [answer] = [one for several in base.answers.values() for one in several if "Alice" in one]
     [relation] = parse_response(answer).relations
@@ -175,7 +183,7 @@ def test_a_custom_graph_that_was_corrected_is_taken_again(settings: Settings, tm
     more = [first | {"description": "She makes glass lamps."}, *others, others[0] | {"entity_name": "Glass"}]
     for entities, known in ((GRAPH["entities"], 0), (more, 1), (more, 2)):
         (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"entities": entities}))
-        base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+        base, _, *_ = read_table(tmp_path / "a.json", SIGNED)
         assert base
         made = import_base(settings, "lamps", base, same_embedder=False)
         assert made.chunks._asdict() == {"chunks": 2, "known": known, "answered": 2 - known, "unused": 0}
@@ -193,7 +201,7 @@ def test_an_empty_chunk_is_a_document_without_text_alone(settings: Settings, tmp
     for chunk, rows, unused in (("doc-3", [], 0), ("doc-4", [row], 1)):
         chunks = [*GRAPH["chunks"], {"content": " ", "source_id": chunk}]
         (tmp_path / "a.json").write_text(json.dumps(GRAPH | {"chunks": chunks, "entities": rows}))
-        base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+        base, _, *_ = read_table(tmp_path / "a.json", SIGNED)
         assert base
         made = import_base(settings, chunk, base, same_embedder=False)
         assert (made.chunks.chunks, made.chunks.unused) == (2, unused)
@@ -203,7 +211,7 @@ def test_an_empty_chunk_is_a_document_without_text_alone(settings: Settings, tmp
 def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
     rows = [{"entity_name": f"Name {at}", "source_id": "doc-1"} for at in range(900)]
     (tmp_path / "a.json").write_text(json.dumps({"chunks": GRAPH["chunks"], "entities": rows}))
-    base, _, _ = read_table(tmp_path / "a.json", SIGNED)
+    base, _, *_ = read_table(tmp_path / "a.json", SIGNED)
     assert base is not None
     found = {text: merge_rounds(list(map(parse_response, answers))) for text, answers in base.answers.items()}
     assert sorted(len(one.entities) for one in found.values()) == [0, 900]
@@ -242,7 +250,7 @@ def test_a_row_without_a_name_is_told_what_it_needs(tmp_path: Path) -> None:
 
 def test_blank_rows_are_passed_over_as_spreadsheets_write_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name;type;aliases\n;;\nAcme;organization;AIP\n;;\n")
-    _, decisions, _ = read_table(tmp_path / "a.csv", SIGNED)
+    _, decisions, *_ = read_table(tmp_path / "a.csv", SIGNED)
     assert [(one.decision.action, one.place) for one in decisions] == [
         ("retype", "a.csv: row 2"),
         ("merge", "a.csv: row 2"),
@@ -253,7 +261,7 @@ def test_what_is_no_text_in_utf_8_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     rows = [{"entity_name": "Anna\ud800", "description": "\ud800", "source_id": "1"}]
     file.write_text(json.dumps({"chunks": [{"content": "Anna met x\ud800", "source_id": "1"}], "entities": rows}))
-    base, _, _ = read_table(file, SIGNED)
+    base, _, *_ = read_table(file, SIGNED)
     assert base
     [[answer]] = base.answers.values()
     assert "Anna" in answer.encode().decode()
@@ -268,9 +276,9 @@ def test_a_number_without_bounds_is_no_value(tmp_path: Path) -> None:
 
 def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_path: Path) -> None:
     rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
-    _, decisions, _ = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
+    _, decisions, *_ = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
     with pytest.raises(DecisionError, match=r"a\.jsonl: row"):
-        take_new(settings, decisions, dry_run=False)
+        take_new(settings, decisions)
     assert decisions_of(settings) == []
 
 
@@ -287,7 +295,7 @@ FACTS: list[dict[str, Any]] = [
 
 def stated(settings: Settings, file: Path, folder: Path) -> Settings:
     """Return settings with the facts of a table as a source, as the command prints them."""
-    _, _, (lines, facts) = read_table(file, SIGNED)
+    _, _, (lines, facts), _ = read_table(file, SIGNED)
     (folder / "own.jsonl").write_text("\n".join(lines))
     named = {"own": {"uri": str(folder / "own.jsonl"), "rows": {"text": "{subject}", "facts": facts}}}
     return settings.model_validate(settings.model_dump() | {"named_sources": named})
@@ -295,7 +303,7 @@ def stated(settings: Settings, file: Path, folder: Path) -> Settings:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_facts_of_every_format_are_the_same_rows(tmp_path: Path, name: str) -> None:
-    _, decisions, facts = read_table(written(tmp_path / name, [*FACTS, FACTS[0], ROWS[0]]), SIGNED)
+    _, decisions, facts, _ = read_table(written(tmp_path / name, [*FACTS, FACTS[0], ROWS[0]]), SIGNED)
     assert [one.decision.action for one in decisions] == ["retype", "merge"]
     rows, columns = facts
     assert len(rows) == len(FACTS)
@@ -312,7 +320,7 @@ def test_facts_of_every_format_are_the_same_rows(tmp_path: Path, name: str) -> N
 def test_a_value_that_has_a_unit_gets_no_other(tmp_path: Path) -> None:
     values = ("70 USD", "€ 5", "1.250 kg", "3.2 million", "1.250")
     rows = [{"subject": "A", "relation": "cost", "value": one, "unit": "EUR"} for one in values]
-    _, _, (lines, _) = read_table(written(tmp_path / "a.csv", rows), SIGNED)
+    _, _, (lines, _), _ = read_table(written(tmp_path / "a.csv", rows), SIGNED)
     assert [json.loads(one)["fact cost"] for one in lines] == [*values[:3], "3.2 million EUR", "1.250 EUR"]
 
 
@@ -417,14 +425,16 @@ def test_values_of_any_kind_are_texts(tmp_path: Path, row: dict[str, Any], found
 )  # fmt: skip
 def test_structures_are_refused_by_row_and_column(tmp_path: Path, column: str, value: Any) -> None:
     file = written(tmp_path / "a.jsonl", [{"name": "Y"}, {"name": "Z", column: value}])
-    with pytest.raises(DecisionError, match=rf"a\.jsonl: row 2 has a list or an object as `{column}`; give it a text"):
+    with pytest.raises(
+        DecisionError, match=rf"a\.jsonl: row 2 has a list, an object or bytes as `{column}`; give it a text"
+    ):
         read_table(file, SIGNED)
 
 
 @pytest.mark.parametrize("value", [[1, None], ["a", ["b"]], {"x": 1}])
 @pytest.mark.parametrize("column", ["aliases", "keywords"])
 def test_lists_of_texts_alone_are_taken(tmp_path: Path, column: str, value: Any) -> None:
-    with pytest.raises(DecisionError, match=f"row 1 has a list or an object as `{column}`"):
+    with pytest.raises(DecisionError, match=f"row 1 has a list, an object or bytes as `{column}`"):
         read_table(written(tmp_path / "a.jsonl", [{"name": "Z", column: value}]), SIGNED)
 
 

@@ -10,12 +10,14 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.changes import changes_between, compared, count_changes
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.view_schemas import CHANGES
 from tests.loopback import Loopback
 from tests.passes import WORKS, model_settings, with_passes
+from tests.query.published import publish_sources
 from tests.storage.years import Years, build_year
 from tests.support import OFFICE, RIVER, build, write_source
 
@@ -66,6 +68,20 @@ def test_a_knowledge_base_without_sources_is_compared_like_any_other(years: Year
     counts = count_changes(emptied, full, ["document", "entity"])
     rows = [len(full.read_table(name)) for name in ("raw_documents", "entities")]
     assert [one.added for one in counts.values()] == rows
+
+
+def test_a_document_that_others_may_read_is_changed(settings: Settings) -> None:
+    folder, ends = settings.home.parent / "notes", []
+    folder.mkdir()
+    (folder / "river.txt").write_text(RIVER)
+    for reader in ("staff", "press"):
+        source = {"uri": str(folder), "access": {"*": reader}}
+        ends.append(publish_sources(settings.changed(named_sources={"notes": source}), {}).snapshot_id)
+    (found,) = rows_by_name(Home.of(settings), *ends).values()
+    assert (found["name"], found["columns"]) == ("notes/river.txt", ["access"])
+    assert (json.loads(found["before"]), json.loads(found["after"])) == ({"access": ["staff"]}, {"access": ["press"]})
+    before, after = (Generation(Home.of(settings), one) for one in ends)
+    assert count_changes(before, after, ["document"])["document"].changed == 1
 
 
 @pytest.mark.long

@@ -133,7 +133,7 @@ def test_where_no_variable_has_the_key_a_refusal_names_the_setting(endpoint: End
 
 def test_credit_that_is_used_up_is_named(endpoint: Endpoint) -> None:
     endpoint.replies = [JSONResponse({}, 402)]
-    with pytest.raises(ProviderAccessError, match=r"the credit at 127\.0\.0\.1 is used up; add some$"):
+    with pytest.raises(ProviderAccessError, match=r"^the credit of reranker \S+ at 127\.0\.0\.1 is used up; add some$"):
         rerank(of(endpoint))
 
 

@@ -124,7 +124,7 @@ def test_a_pass_whose_rows_are_no_facts_keeps_its_accepted_facts(reading: Settin
     assert number
     assert int(number[1]) > 0
     assert f"the facts of a pass alone; {'; '.join(lines(reading))}" == outcome.rejected["flood"]
-    assert {*lines(reading)} <= {*outcome.warnings}
+    assert {*lines(reading)} <= {*outcome.states.warnings}
     assert 0 < rows(reading) <= before
 
 

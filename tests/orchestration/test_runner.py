@@ -240,8 +240,23 @@ def test_the_month_of_one_source_that_is_spent_stops_no_other(settings: Settings
     assert outcome.ingested == ["board", "notes"]
     assert list(outcome.failed) == ["handbook"]
     assert "raise llm.max_cost_per_source_month_usd, or run again next month" in outcome.failed["handbook"]
-    assert not outcome.passing
+    assert not outcome.transient
     assert list(published(limited).inputs.sources) == ["board", "notes"]
+
+
+@pytest.mark.long
+def test_what_filed_questions_cost_is_told(settings: Settings, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.chat = lambda body: offline_answer(body) if role_of(body) == "extract" else "Priya Nair did [1]."
+    (questions := tmp_path / "questions.yaml").write_text("- question: Who repaired the gauge at Halden Weir?\n")
+    paid = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"}, extraction={"gleaning": 0})
+    write_source(paid, "notes", {"river.md": RIVER})
+    first = run(paid)
+    outcome = run(paid.changed(questions=questions))
+    assert first.cost_usd > 0
+    assert "questions" not in first.notes
+    assert outcome.notes["questions"] == [
+        f"Of the cost, ${outcome.cost_usd:.4f} is for filed questions and gold passages."
+    ]
 
 
 @pytest.mark.long

@@ -43,7 +43,7 @@ def test_a_source_that_is_gone_is_withheld_until_that_is_accepted(tickets_gone: 
     (plan,) = [one for one in make_plan(tickets_gone).sources if one.source == "tickets"]
     assert str(plan.problem).startswith(reason)
     withheld = build(tickets_gone)
-    assert (list(withheld.rejected), withheld.published, withheld.warnings) == (["tickets"], None, [])
+    assert (list(withheld.rejected), withheld.published, withheld.states.warnings) == (["tickets"], None, [])
 
     # Other sources are published with it, as it was.
     write_source(tickets_gone, "notes", {"river.md": f"{RIVER} It is in notes, and Priya Nair lives in Oslo."})
@@ -192,7 +192,7 @@ def test_a_source_that_was_removed_is_named_until_it_comes_back(tickets_gone: Se
         "tickets is no longer a source: its 1 document leaves with the next run"
     ]
     gone = "tickets is no longer a source: its 1 document is no longer in the knowledge base"
-    assert build(accepting).warnings == [gone]
+    assert build(accepting).states.warnings == [gone]
     (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
     assert pending(Situation.looking(tickets_gone)).warnings == []
 

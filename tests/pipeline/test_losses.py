@@ -44,8 +44,10 @@ WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 15
             ],
             ["documents: 1 stale, 7 read with a note of 1,200 (wiki)"],
         ),
-        # Switched off and equal to another one on purpose.
-        ([version("raw_documents", 2, status={"disabled": 1, "duplicate": 1}, error={"disabled": 1})], []),
+        (
+            [version("raw_documents", 2, status={"disabled": 1, "duplicate": 1}, error={"disabled": 1})],
+            ["documents: 1 disabled of 2 (wiki)"],
+        ),
         (
             [version("extractions", 8, status={"ok": 5, "failed": 2, "truncated": 1}, error={"failed": 2, "ok": 1})],
             ["chunks: 2 failed, 1 truncated, 1 without the last round of 8 (wiki)"],

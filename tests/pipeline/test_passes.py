@@ -290,7 +290,7 @@ def test_without_a_model_what_passes_have_read_stays_and_a_line_says_so(reading:
     outcome = build(offline)
 
     assert facts(offline) == before != Counter()
-    (said,) = [line for line in outcome.warnings if line.startswith("pass ")]
+    (said,) = [line for line in outcome.states.warnings if line.startswith("pass ")]
     assert said == "pass events, works reads nothing: `llm.provider` is offline, and a pass needs a model"
 
 

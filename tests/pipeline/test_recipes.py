@@ -25,12 +25,14 @@ def test_own_echoes_are_part_of_the_recipe_of_what_is_parsed_alone(tmp_path: Pat
     usual = Recipes.of(load_settings(home=tmp_path))
     own = load_settings(home=tmp_path, prompts=tmp_path / "prompts")
     export_prompts(tmp_path / "prompts")
-    assert Recipes.of(own).of_tables == usual.of_tables
+    assert Recipes.of(own).table_recipes == usual.table_recipes
     file = tmp_path / "prompts" / "extraction_system.md"
     file.write_text(re.sub("^echoes: ", "echoes: Zorbelwick, ", file.read_text(), flags=re.MULTILINE))
     changed = Recipes.of(own)
     assert changed.extractions == usual.extractions
-    assert {name for name, one in changed.of_tables.items() if one != usual.of_tables[name]} == set(PARSED_TABLES)
+    assert {name for name, one in changed.table_recipes.items() if one != usual.table_recipes[name]} == set(
+        PARSED_TABLES
+    )
 
 
 def test_what_a_pass_read_by_another_model_is_parsed_again(tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ def test_columns_that_state_facts_are_part_of_the_code_version_of_facts(tmp_path
     def recipes(**more: Any) -> dict[str, str]:
         facts = [{"subject": "name", "relation": "lives in", "object": "city"} | more]
         named = {"people": {"uri": str(tmp_path / "a.csv"), "rows": {"text": "{name}", "facts": facts}}}
-        return Recipes.of(load_settings(home=tmp_path, named_sources=named)).by_asset()
+        return Recipes.of(load_settings(home=tmp_path, named_sources=named)).code_versions()
 
     before, single = recipes(), recipes(single=True)
     assert {name for name in before if before[name] != single[name]} == {"facts", "read_facts"}

@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.scopes import (
     empty,
     pending_scopes,
-    published_scopes,
+    publish_scopes,
     remove_damaged,
     still_read,
     tidy_scopes,
@@ -97,6 +97,15 @@ def _plain(path: Path) -> object:
     for name in ("published_at", "inputs" if path.parent.parent.parent.name == "tables" else "at"):
         record.pop(name, None)
     return record
+
+
+def test_a_scope_is_published_although_the_pointer_of_the_merge_was_lost(settings: Settings) -> None:
+    write_all(settings, SHOWN)
+    first_build(settings)
+    Home(settings.home).newest.unlink()
+    scoped = with_scopes(settings, board=BOARD)
+    assert run(scoped).rejected == {}
+    assert published(scoped.within("board")).rows["raw_documents"] == 4
 
 
 @pytest.mark.parametrize("rule", [pytest.param(BOARD, marks=pytest.mark.long), {"paths": ("open/*",)}])
@@ -250,7 +259,7 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
     papers = {"a.md": RIVER, "b.md": hostile, "c.md": FLOOD, "d/x.md": OFFICE, "e.md": RIVER}
     write_source(scoped.changed(sources=settings.home.parent), "papers", papers)
     scoped.sources.mkdir(exist_ok=True)
-    warnings = build(scoped).warnings
+    warnings = build(scoped).states.warnings
     with KnowledgeBase.open(scoped.home, scope="board", settings=scoped) as knowledge:
         assert knowledge.sql("SELECT path, status, access FROM raw_documents").to_pylist() == [
             {"path": "a.md", "status": "processed", "access": None},
@@ -316,7 +325,7 @@ def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
         for content in ("{", record.read_text().replace("e", "f")):  # of the same size
             record.write_text(content)
             remove_damaged(scoped, verify=False)
-            assert published_scopes(Situation.looking(scoped), None)[0].problem is None, pattern
+            assert publish_scopes(Situation.looking(scoped), None)[0].problem is None, pattern
             assert published(scoped.within("board")).inputs == before.inputs
             assert pending_scopes(Situation.looking(scoped)) == {}
             assert not remove_damaged(scoped, verify=True)
@@ -392,7 +401,7 @@ def test_the_graph_of_a_scope_is_built_by_the_next_run(settings: Settings) -> No
     home, snapshot = home_of(scoped, "board"), published(scoped.within("board"))
     assert without_graph(home)
     assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
-    (state,) = published_scopes(Situation.looking(scoped), None)
+    (state,) = publish_scopes(Situation.looking(scoped), None)
     assert (state.problem, without_graph(home)) == (None, None)
     assert published(scoped.within("board")) == snapshot
     assert pending_scopes(Situation.looking(scoped)) == {}

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.child import Child
-from lightrag_dagster.errors import ClosedError, QueryError, QueryTimeoutError
+from lightrag_dagster.errors import ClosedError, QueryError, QueryTimeoutError, StoreError
 
 ENDLESS = "SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b"
 GIANT = "SELECT repeat('x', 1500000000) FROM range(1000)"  # is not interrupted
@@ -60,6 +61,15 @@ def test_memory_is_bounded_and_the_caller_lives(knowledge: KnowledgeBase) -> Non
     with pytest.raises(QueryError, match=r"the SQL (needs more memory|ended its process)"):
         knowledge.sql("SELECT list_sum(range(3000000000))")
     assert knowledge.sql("SELECT 1 AS a").to_pydict() == {"a": [1]}
+
+
+def test_a_disk_without_room_for_the_rows_is_no_fault_of_the_question(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as knowledge:
+        knowledge.sql("SELECT 1")
+        (child,) = children(knowledge)
+        resource.prlimit(child.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        with pytest.raises(StoreError, match="the rows cannot be written to "):
+            knowledge.sql("SELECT 1 AS a")
 
 
 @pytest.mark.parametrize("statement", [ENDLESS, pytest.param(GIANT, marks=pytest.mark.long)])

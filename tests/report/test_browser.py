@@ -185,6 +185,10 @@ def test_changes_and_what_was_left_out(browser: Any, file: Path) -> None:
         assert seen.text("#panel").startswith("Priya Nair")
         assert seen.text("#left-out") == "nothing"
         assert "no filter holds for it, so protect it like the home" in seen.text("#about")
+        seen.page.uncheck("#sources label:has-text('notes') input")
+        seen.page.click("#changes .changed button:text-is('Priya Nair')")
+        seen.page.wait_for_timeout(600)  # a move to a hidden node would have ended
+        assert seen.page.evaluate("Object.values(picture.getCamera().getState()).every(Number.isFinite)")
 
 
 def test_dark_mode_and_a_change_to_it(browser: Any, file: Path) -> None:
@@ -240,6 +244,7 @@ def test_a_path_of_the_web_alone_is_a_link(browser: Any, made: Report, tmp_path:
                 found.add((link.get_attribute("href"), link.get_attribute("rel")))
             seen.press("Escape")
         assert found == {(paths[0], "noopener noreferrer")}
+        assert seen.page.evaluate(f"placeOf('{paths[0]}…').tagName") == "SPAN", "a path that is cut leads elsewhere"
 
 
 def test_documents_with_hostile_names_and_texts(browser: Any, tmp_path: Path) -> None:

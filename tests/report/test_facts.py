@@ -1,5 +1,6 @@
 """The page counts facts and shows what contradicts; without a pass it has nothing of them."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -37,6 +38,35 @@ def test_facts_are_counted_and_both_sides_of_a_contradiction_shown(tmp_path: Pat
     ]
     assert (found["total"], found["left_out"]) == (1, [])
     assert facts_of(graph, BOUNDS) == found  # a process may write several reports
+
+
+def test_contradictions_that_are_cut_are_told(tmp_path: Path) -> None:
+    facts = [
+        {**RENT, "fact_id": f"fact-{rent}", "subject_id": 0, "value": f"{rent} EUR", "number": float(rent)}
+        for rent in range(3)
+    ]
+    evidence = [{"fact_id": one["fact_id"], "source": "papers", "path": "lease.md"} for one in facts]
+    found = facts_of(graph_of(tmp_path, ["Quay 4"], facts=facts, evidence=evidence), replace(BOUNDS, facts=1))
+    assert found is not None
+    assert found["left_out"] == [f"contradictions: {found['total'] - 1} more"]
+
+
+def test_contradictions_have_an_order_of_their_own(tmp_path: Path) -> None:
+    facts = [
+        {
+            **RENT,
+            "fact_id": f"fact-{number}",
+            "subject_id": 0,
+            "value": f"{number * 7 % 10} EUR",
+            "number": float(number),
+        }
+        for number in range(10)
+    ]
+    evidence = [{"fact_id": one["fact_id"], "source": "papers", "path": "lease.md"} for one in facts]
+    found = facts_of(graph_of(tmp_path, ["Quay 4", "Sollen"], facts=facts, evidence=evidence), BOUNDS)
+    assert found is not None
+    said = [(one["says"], one["other"]) for one in found["contradictions"]]
+    assert (len(said), said) == (45, sorted(said))
 
 
 def test_without_a_pass_there_is_nothing(tmp_path: Path) -> None:

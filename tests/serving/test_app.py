@@ -35,6 +35,16 @@ def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
         assert {chunk["source"] for chunk in narrowed["chunks"]} == {"office"}
 
 
+def test_a_step_that_fails_is_in_the_log_and_told_to_none_who_asks(
+    published_home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rerank = {"provider": "http", "base_url": "http://127.0.0.1:1", "model": "own-ranker"}
+    with listening(service_of(load_settings(home=published_home, rerank=rerank))) as client:
+        answer = client.post("/retrieve", json={"query": QUESTION, "mode": "bm25"})
+    assert (answer.status_code, "own-ranker" in answer.text, bool(answer.json()["chunks"])) == (200, False, True)
+    assert "rerank: reranker own-ranker cannot be reached" in caplog.messages
+
+
 @pytest.fixture(scope="module")
 def client(published_home: Path) -> Iterator[httpx2.Client]:
     with listening(service_of(published_home)) as listened:

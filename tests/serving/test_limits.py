@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -89,13 +90,15 @@ def test_an_error_within_a_stream_names_no_place_of_the_server(tmp_path: Path) -
     assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n']
 
 
-def test_an_error_names_neither_the_bucket_nor_the_cache_of_the_server(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = load_settings(home="s3://corp-kb/prod", cache={"folder": tmp_path / "cache"})
+def test_an_error_names_no_place_of_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = load_settings(
+        home="s3://corp-kb/prod", cache={"folder": tmp_path / "cache"}, prompts=tmp_path / "prompts"
+    )
     service = service_of(settings)
     said = service.refusal(StoreError(f"s3://corp-kb/prod/NEWEST and {tmp_path}/cache/ab/NEWEST differ"))
     assert (said.status_code, said.detail) == (503, "the home/NEWEST and the home/ab/NEWEST differ")
+    for place in (f"{tmp_path}/prompts", gettempdir()):
+        assert service.refusal(StoreError(f"{place}/x cannot be read")).detail == "the home/x cannot be read"
     caplog.set_level("WARNING", "lightrag_dagster.serving")
     for error in (ProviderAwayError, EmbeddingError):
         said = service.refusal(error("llm.corp:81 cannot be reached (model m); check OPENAI_BASE_URL"))

@@ -21,7 +21,6 @@ CURATION = "curation"
 
 _RECIPE = "decisions"
 _BETWEEN = " — "
-_CONTEXT = {True: "A relation that a person added.", False: "An entity that a person added."}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -55,10 +54,10 @@ def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) ->
     name, text = _BETWEEN.join(decision.names), decision.text or ""
     is_relation = len(decision.names) == 2
     # Two additions never share a path, nor one a chunk with a document of the same text.
-    is_plain = "/" not in name and name.count(_BETWEEN) == is_relation
+    is_plain = "/" not in name and name.count(_BETWEEN) == len(decision.names) - 1
     path = name.replace("/", "_") + ("" if is_plain else f" {digest(decision.names)[:8]}")
     content = f"{name}\n\n{text}" if text else name
-    context = _CONTEXT[is_relation]
+    context = "A relation that a person added." if is_relation else "An entity that a person added."
     doc_id, chunk = document_id(CURATION, path), chunk_id(content, None, context)
     of_chunk = {"source": CURATION, "chunk_id": chunk, "extraction_key": digest(_RECIPE, decision.content)}
     document = {
@@ -94,7 +93,7 @@ def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) ->
         "raw_documents": document,
         "chunks": place,
         "extractions": of_chunk | answered | counted,
-        "parsed": of_chunk | {"entities": 1 - is_relation, "relations": int(is_relation), "rejected_rows": 0},
+        "parsed": of_chunk | {"entities": int(not is_relation), "relations": int(is_relation), "rejected_rows": 0},
     }
     return rows | _mention(decision, of_chunk | {"mention_index": 0, "description": text})
 

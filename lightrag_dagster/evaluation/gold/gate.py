@@ -94,7 +94,7 @@ def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
     for source, rows in gold.items():
         recipes = situation.recipes.of_source(source)
         for table in (one.table for one in readings_of(recipes, source)):
-            stored, todays = rows.get(table), recipes.of_rows(table)
+            stored, todays = rows.get(table), recipes.row_recipe(table)
             asked[table] += (
                 rows["chunks"].num_rows
                 if stored is None

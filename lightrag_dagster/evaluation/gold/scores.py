@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from lightrag_dagster.evaluation.bootstrap import Interval, Values, interval, resampled_means
 from lightrag_dagster.schemas import EXTRACTION_EVALUATION
 
+_OF_PASSAGES = ("grouping", "value", "kind", "passages")
 MEASURES = ("precision", "recall", "f1")
 _OUTCOMES = ("right", "wrong", "missed")
-_ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
 LEAST_PASSAGES = 8
 """Over fewer, an interval is narrow by itself, and over one it is a point: nothing is called worse by it."""
 _EVERY = "all"
@@ -64,13 +64,13 @@ def below(scores: Sequence[Score], bound: float | None) -> list[Score]:
 
 def as_table(scores: Sequence[Score], sequence: int, snapshot_id: str) -> pa.Table:
     """Return scores as EXTRACTION_EVALUATION."""
-    rows = [
-        {"sequence": sequence, "snapshot_id": snapshot_id}
-        | {name: getattr(one, name) for name in Score._fields[:4]}
-        | {f"{outcome}_rows": getattr(one, outcome) for outcome in _OUTCOMES}
-        | {f"{name}{end}": getattr(getattr(one, name), part) for name in MEASURES for end, part in _ENDS}
-        for one in scores
-    ]
+    rows = []
+    for one in scores:
+        row = {"sequence": sequence, "snapshot_id": snapshot_id} | {name: getattr(one, name) for name in _OF_PASSAGES}
+        row |= {f"{outcome}_rows": getattr(one, outcome) for outcome in _OUTCOMES}
+        for name, measure in zip(MEASURES, (one.precision, one.recall, one.f1), strict=True):
+            row |= {name: measure.mean, f"{name}_low": measure.low, f"{name}_high": measure.high}
+        rows.append(row)
     return pa.Table.from_pylist(rows, EXTRACTION_EVALUATION)
 
 

@@ -33,12 +33,25 @@ CREATE TEMP MACRO list_field(name, texts) AS
 CREATE TEMP MACRO day_of(day, precision) AS
     left(day::VARCHAR, CASE precision WHEN 'year' THEN 4 WHEN 'month' THEN 7 ELSE 10 END);
 
+-- True where a text runs on into another without a border: letters of scripts that put spaces between words, or digits.
+CREATE TEMP MACRO joined(text, next) AS regexp_full_match(
+    right(text, 1) || left(next, 1),
+    '(?:[^\P{L}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]|[\p{M}\p{N}]){2}'
+);
+
+-- The first place of a name as a whole word, from the parts of a text that are between all of its places; null without one.
+CREATE TEMP MACRO place_of(parts, name) AS 1 - length(name) + list_sum(list_transform(
+    parts[:list_filter(
+        range(1, len(parts)), lambda n: NOT joined(parts[n], name) AND NOT joined(name, parts[n + 1])
+    )[1]], lambda one: length(one) + length(name)
+))::BIGINT;
+
 -- The sentence of a passage that has a name, from its text as it is; null where the name does not stand there. A full stop
 -- ends none within `1.250`, after a short number (`1. April`) or after a short word with a capital (`Dr.`, `Mio.`).
-CREATE TEMP MACRO within() AS '(?:\b(?:\d{1,2}|\p{Lu}\p{Ll}{0,2})\. |[.!?][^\s.!?]|[^.!?\n])*';
+CREATE TEMP MACRO within() AS '(?:\b(?:\d{1,2}|\p{Lu}\p{Ll}{0,2})\. |[.!?][^\s.!?]|[^.!?。！？｡\n])*';
 CREATE TEMP MACRO sentence_of(content, name, place) AS CASE WHEN place > 0 THEN
     ltrim(regexp_extract(right(left(content, place - 1), 200), within() || '$')) || substr(content, place, length(name))
-    || regexp_extract(substr(content, place + length(name), 300), '^' || within() || '[.!?]*')
+    || regexp_extract(substr(content, place + length(name), 300), '^' || within() || '[.!?。！？｡]*')
 END;
 
 CREATE TEMP TABLE document AS
@@ -63,9 +76,12 @@ numbered AS (
 ),
 passage AS (SELECT doc_id, chunk_id, any_value(content) AS content FROM chunks GROUP BY ALL)
 SELECT entity_id, 'Quotes' AS section, place, total, doc_id, coalesce(
-    '“' || cell(sentence_of(content, name, strpos(lower(content), lower(name)))) || '”', 'Named there.'
+    '“' || cell(sentence_of(content, name, place_of(parts, name))) || '”', 'Named there.'
 ) || coalesce(' (' || date || ')', '') AS said
-FROM numbered JOIN passage USING (doc_id, chunk_id) WHERE place <= 10;
+FROM (
+    SELECT *, string_split(lower(content), lower(name)) AS parts
+    FROM numbered JOIN passage USING (doc_id, chunk_id) WHERE place <= 10
+);
 
 -- .. the first 100 facts that it is an end of, with the first words that say each, ..
 INSERT INTO line

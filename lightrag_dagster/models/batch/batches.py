@@ -3,8 +3,8 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -60,20 +60,25 @@ class Batches:
             self.ledger.record_requests(batch, jsonl.request_keys(self._request_file(batch)))
 
     async def poll(self) -> None:
-        """Ask the provider for the state of each submitted batch."""
-        for batch in self.at_this_host(UNDER_WAY):
-            self.ledger.replace(batch, await self._provider.poll(batch))
+        """Ask the provider for the state of each submitted batch; an error of one is raised after the others."""
+        await _each(self.at_this_host(UNDER_WAY), self._poll)
 
     async def poll_for(self, source: str, purpose: str) -> None:
         """Ask for the state of the batches that a source waits for, for a purpose, and of those long not asked about.
 
         So a run over many sources asks about each batch once, and not again for each source.
         """
-        recent = time.time() - RECENT_SECONDS
+        recent, own, others = time.time() - RECENT_SECONDS, list[Batch](), list[Batch]()
         for batch in self.ledger.to_poll(source, recent):
             waits = (source, purpose) in {(one.source, one.purpose) for one in batch.waiting}
             if batch.host == self.host and (waits or batch.reported_at < recent):
-                self.ledger.replace(batch, await self._provider.poll(batch))
+                (own if waits else others).append(batch)
+        await _each(own, self._poll)
+        with suppress(ProviderError):  # which holds those up who wait for them, and no other
+            await _each(others, self._poll)
+
+    async def _poll(self, batch: Batch) -> None:
+        self.ledger.replace(batch, await self._provider.poll(batch))
 
     async def collect(self, source: str = "") -> None:
         """Store the answers of each batch that has ended, first those for a source, and settle unanswered requests.
@@ -82,17 +87,7 @@ class Batches:
             ProviderAccessError: a person must act; all answers are stored.
             ProviderError: the answers of a batch cannot be had now; those of the others are stored.
         """
-        errors = list[ProviderError]()
-        for batch in sorted(self.at_this_host(ENDED), key=lambda one: source not in one.sources):
-            try:
-                await self._collect(batch)
-            except ProviderError as error:
-                errors.append(error)
-                if isinstance(error, ProviderAwayError):
-                    break
-        # First what is said once: its batch is collected.
-        for first in sorted(errors, key=lambda one: type(one) is not ProviderAccessError):
-            raise first
+        await _each(sorted(self.at_this_host(ENDED), key=lambda one: source not in one.sources), self._collect)
 
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
@@ -271,6 +266,21 @@ class Batches:
         self.remove_files()
         if access_error:
             raise access_error
+
+
+async def _each(batches: Iterable[Batch], act: Callable[[Batch], Awaitable[None]]) -> None:
+    """Do something with each batch, also after an error, unless the provider is away; raise the first one."""
+    errors = list[ProviderError]()
+    for batch in batches:
+        try:
+            await act(batch)
+        except ProviderError as error:
+            errors.append(error)
+            if isinstance(error, ProviderAwayError):
+                break
+    # First what is said once: its batch is collected.
+    for first in sorted(errors, key=lambda one: type(one) is not ProviderAccessError):
+        raise first
 
 
 @dataclass

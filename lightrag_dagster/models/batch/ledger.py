@@ -207,10 +207,11 @@ class BatchLedger(Database):
         found = {one for batch in batches for one in batch.waiting if source in ("", one.source)}
         return sorted(found, key=_order)
 
-    def due(self) -> dict[WaitingExtraction, list[str]]:
+    def due(self, silent: float = 0.0) -> dict[WaitingExtraction, list[str]]:
         """Return the extractions that can continue, each with its batches and their states.
 
         None of its batches is submitted; and one has ended, or none is left to submit, or the provider has no other.
+        Or no report came of one since `silent`: the run finds out why, and tells.
         They are in the order of their sources; that of a backfill is first.
         """
         batches, idle = dict[WaitingExtraction, list[Batch]](), not self.names(UNDER_WAY)
@@ -220,7 +221,8 @@ class BatchLedger(Database):
         due = dict[WaitingExtraction, list[str]]()
         for waiting in sorted(batches, key=_order):
             states = {batch.state for batch in batches[waiting]}
-            if UNDER_WAY not in states and (ENDED in states or PREPARED not in states or idle):
+            lost = any(batch.state == UNDER_WAY and batch.reported_at < silent for batch in batches[waiting])
+            if lost or (UNDER_WAY not in states and (ENDED in states or PREPARED not in states or idle)):
                 due[waiting] = [f"{batch.name} {batch.state}" for batch in batches[waiting]]
         return due
 

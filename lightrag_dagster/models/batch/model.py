@@ -147,6 +147,7 @@ class BatchedChatModel:
             with replacing(self._batches.home.batch_files / f"{new.name}.jsonl") as path, path.open("wb") as file:
                 file.writelines(self._lines)
             self._batches.ledger.save(new)
+            self._batches.record_requests()  # now, since the next run may be in another pod, without the file
         self._start_batch()
 
 

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from openai.types import Batch as SDKBatch
 
 from lightrag_dagster.core.text.counted import some_of
-from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.batch.jsonl import read_results
 from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
 from lightrag_dagster.models.openai_answers import MALFORMED
@@ -51,7 +51,7 @@ class BatchProvider:
         async def send(client: AsyncOpenAI) -> str:
             return _text((await client.files.create(file=path, purpose="batch")).id)
 
-        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
+        return self._found(await self._call(send))
 
     async def create(self, batch: Batch, file_id: str, *, again: bool) -> Batch:
         """Create a batch from an uploaded file, labelled with its name, and return it as the provider reports it.
@@ -78,7 +78,7 @@ class BatchProvider:
                 return batch.model_copy(update={"status": "failed", "problem": QUEUE_FULL})
             return _reported(batch, created)
 
-        return self._found(await self._call(send), "Batch API (HTTP 404); set llm.mode to realtime")
+        return self._found(await self._call(send))
 
     async def find(self, batch: Batch) -> Batch | None:
         """Return a batch of unknown id as the provider reports it, or None when it has no such batch."""
@@ -90,10 +90,11 @@ class BatchProvider:
         async def send(client: AsyncOpenAI) -> Batch:
             return _reported(batch, await client.batches.retrieve(batch.batch_id or ""))
 
-        return self._found(
-            await self._call(send),
-            f"batch {batch.batch_id}; check that {self.target.key} is of the project that submitted it, or give it up "
-            f"with `lightrag-dagster batch cancel {batch.name}`",
+        if found := await self._call(send):
+            return found
+        raise PermanentProviderError(  # of this batch alone
+            f"{self.target.host} has no batch {batch.batch_id}; check that {self.target.key} is of the project that "
+            f"submitted it, or give it up with `lightrag-dagster batch cancel {batch.name}`"
         )
 
     async def download(self, batch: Batch, file_id: str, path: Path, *, of_answers: bool) -> bool:
@@ -145,9 +146,9 @@ class BatchProvider:
 
         return await self._endpoint.call(checked, 0)
 
-    def _found(self, answer: Answer | None, what: str) -> Answer:
+    def _found(self, answer: Answer | None) -> Answer:
         if answer is None:
-            raise ProviderAccessError(f"{self.target.host} has no {what}")
+            raise ProviderAccessError(f"{self.target.host} has no Batch API (HTTP 404); set llm.mode to realtime")
         return answer
 
 

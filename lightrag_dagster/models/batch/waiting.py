@@ -4,9 +4,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
+from contextlib import suppress
 
 from lightrag_dagster.core import progress
-from lightrag_dagster.errors import ProviderAwayError, TransientProviderError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAwayError, ProviderError, TransientProviderError
 from lightrag_dagster.models.batch.batches import open_batches
 from lightrag_dagster.models.batch.ledger import UNDER_WAY, WaitingExtraction
 from lightrag_dagster.settings import LLMSettings
@@ -18,7 +19,7 @@ FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 300.0
 """Seconds between polls, at first and in the end."""
 LONGEST_SILENCE = 3_600.0
-"""Seconds for which a provider may be away while batches are waited for."""
+"""Seconds for which a provider may be away, or not tell of a batch, while batches are waited for."""
 
 _GROWTH = 1.5
 
@@ -26,11 +27,17 @@ _GROWTH = 1.5
 async def poll_batches(settings: LLMSettings, home: Home) -> dict[WaitingExtraction, list[str]]:
     """Poll the provider, and return the extractions that can continue, each with its batches and their states.
 
-    It neither collects nor submits. Raises as `Batches` does.
+    It neither collects nor submits. Raises as `Batches` does, unless some can continue.
     """
+    silent = time.time() - LONGEST_SILENCE
     async with open_batches(settings, home, exclusive=False) as batches:
-        await batches.poll()
-        return batches.ledger.due()
+        try:
+            await batches.poll()
+        except ProviderError as error:
+            if not batches.ledger.due(silent):
+                raise
+            _log.warning("%s", error)
+        return batches.ledger.due(silent)
 
 
 async def collect_batches(settings: LLMSettings, home: Home, source: str, purpose: str) -> None:
@@ -51,13 +58,15 @@ async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[
     """
     pause, answered = FIRST_PAUSE, time.monotonic()
     while True:
+        silent = time.time() - LONGEST_SILENCE
         try:
             async with open_batches(settings, home) as batches:
-                await batches.poll()
+                with suppress(PermanentProviderError):  # of one batch; who waits for it is due when it stays silent
+                    await batches.poll()
                 await batches.collect()
                 await batches.submit()
                 under_way = batches.at_this_host(UNDER_WAY)
-                due = {waiting.source for waiting in batches.ledger.due()}
+                due = {waiting.source for waiting in batches.ledger.due(silent)}
                 waits = {waiting.source for waiting in batches.ledger.waiting()}
         except (ProviderAwayError, TransientProviderError) as error:
             if time.monotonic() - answered > LONGEST_SILENCE:

@@ -86,12 +86,11 @@ def filtered(snapshot: Snapshot, filters: Filters) -> View:
             graph, allowed = _restricted(whole, documents, evidence, {one.id for one in written})
             opened = opening.pop_all()
     except duckdb.Error as error:
-        generation = snapshot.generation.id
-        raise StoreError(f"the tables of {generation} cannot be filtered: {unreadable(error)}") from error
+        raise StoreError(f"the tables of {snapshot.generation.id} cannot be filtered: {unreadable(error)}") from error
     tables = {"chunk_vectors": whole.chunks, "entity_vectors": whole.entities, "relation_vectors": whole.relations}
     vectors = {name: AllowedVectors(reader, tables[name], allowed[name]) for name, reader in snapshot.vectors.items()}
-    known = (snapshot.manifest, snapshot.generation)
-    return View(*known, graph, vectors, snapshot.corpus_state, notes, evidence=evidence, opened=opened)
+    manifest, generation = snapshot.manifest, snapshot.generation
+    return View(manifest, generation, graph, vectors, snapshot.corpus_state, notes, evidence=evidence, opened=opened)
 
 
 def _restricted(
@@ -110,14 +109,15 @@ def _restricted(
     entity_relations = _filtered(whole.entity_relations, relations)
     degree = entity_relations.lengths
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
-    by_people, by_people_too = (_among(table, written) for table in (whole.entities, whole.relations))
-    same_names = _all_in(whole.entity_chunks, chunks) & ~by_people
-    same_ends: Mask = np.all(same_names[whole.endpoints], axis=1)
+    entities_by_people, relations_by_people = (_among(one, written) for one in (whole.entities, whole.relations))
     listed = evidence.settings.max_chunks
-    described = _all_in(_first(whole.entity_chunks, listed), chunks) & ~by_people
-    described_here = _all_in(_first(whole.relation_chunks, listed), chunks) & ~by_people_too
-    same, same_too = described & same_names, described_here & same_ends
-    others, others_too = _highest(entities & ~same, degree), _highest(relations & ~same_too, rank)
+    entity_texts = _all_in(_first(whole.entity_chunks, listed), chunks) & ~entities_by_people
+    relation_texts = _all_in(_first(whole.relation_chunks, listed), chunks) & ~relations_by_people
+    same_names = _all_in(whole.entity_chunks, chunks) & ~entities_by_people
+    same_entities = entity_texts & same_names
+    same_relations: Mask = relation_texts & np.all(same_names[whole.endpoints], axis=1)
+    other_entities = _highest(entities & ~same_entities, degree)
+    other_relations = _highest(relations & ~same_relations, rank)
 
     def rebuild_entities(ids: list[str]) -> pa.Table:
         merged, _ = evidence.merged(whole.entities.rows_of(ids), _NONE, entity_relations)
@@ -130,8 +130,12 @@ def _restricted(
     known, joined, numbers = whole.entities, whole.relations, {"rank": rank, "weight": weight}
     return replace(
         whole,
-        entities=Rebuilt(known.rows, known.ids, described, same, others, rebuild_entities, {"degree": degree}),
-        relations=Rebuilt(joined.rows, joined.ids, described_here, same_too, others_too, rebuild_relations, numbers),
+        entities=Rebuilt(
+            known.rows, known.ids, entity_texts, same_entities, other_entities, rebuild_entities, {"degree": degree}
+        ),
+        relations=Rebuilt(
+            joined.rows, joined.ids, relation_texts, same_relations, other_relations, rebuild_relations, numbers
+        ),
         citations=whole.citations.filter(pa.array(here)),
         citation_offsets=offsets_of(places_of_chunk),
         priority=priority_of(rank, weight),

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import text_tokens
 from lightrag_dagster.core.tracing import span
-from lightrag_dagster.errors import BudgetExceededError, ProviderError
+from lightrag_dagster.errors import BudgetExceededError, ProviderError, cause_of
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.asked import current
@@ -61,6 +61,8 @@ class Trace:
         started = time.perf_counter()
         with span(f"retrieval step {name}", {}) as note:
             yield notes
+            if "error" in notes:
+                _log.warning("%s: %s", name, cause_of(notes["error"]))  # what follows may be of a question
             note({f"lightrag.{key}": value for key, value in notes.items() if isinstance(value, int | float)})
         self.steps += (Step(name, (time.perf_counter() - started) * 1000, notes),)
 
@@ -217,7 +219,6 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
         except BudgetExceededError:
             raise
         except ProviderError as error:
-            _log.warning("chunks are not reranked: %s", error)
             notes |= {"error": str(error)}
             return hits, {}
         least = -math.inf if settings.min_rerank_score is None else settings.min_rerank_score

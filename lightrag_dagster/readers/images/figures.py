@@ -1,5 +1,6 @@
 """The images of a document for a vision model, found by the readers."""
 
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -11,11 +12,12 @@ _MOST_CHARACTERS = 40_000_000  # of all their data URLs
 
 
 class Figures:
-    """The collected images of one document; `found` has the usable ones, in order."""
+    """The collected images of one document: `found` has the usable ones, in order, `left_out` the number by reason."""
 
     def __init__(self, picture_of: Callable[[bytes], tuple[str, int, int] | None]) -> None:
         """Take the function that makes a data URL of an image, with its width and height in pixels."""
         self.found: list[Figure] = []
+        self.left_out = Counter[str]()
         self._picture_of = picture_of
         self._left = _MOST_CHARACTERS
         self._seen: set[str] = set()
@@ -27,11 +29,18 @@ class Figures:
         and all beyond 100 images or 40 MB.
         """
         digest = sha256(data).hexdigest()
-        if digest in self._seen or len(self.found) == _MOST:
+        if digest in self._seen:
             return None
         self._seen.add(digest)
-        picture = self._picture_of(data)
-        if picture is None or len(picture[0]) > self._left:
+        try:
+            picture = self._picture_of(data) if len(self.found) < _MOST else ("", 0, 0)
+        except (ValueError, OverflowError):
+            self.left_out["drawings and damaged images, which are not described"] += 1
+            return None
+        if picture is None:
+            return None
+        if len(self.found) == _MOST or len(picture[0]) > self._left:
+            self.left_out[f"images beyond the first {_MOST} or 40 MB, which are not described"] += 1
             return None
         self._left -= len(picture[0])
         self.found.append(Figure(figure_name(digest), digest, *picture))

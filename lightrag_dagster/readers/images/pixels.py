@@ -36,24 +36,21 @@ def read(data: bytes, figures: "Figures | None" = None) -> Content:
 
 
 def picture_of(data: bytes) -> tuple[str, int, int] | None:
-    """Return an image as a data URL that models take, with its width and height; None if it is small or unreadable.
+    """Return an image as a data URL that models take, with its width and height; None if it is small.
 
-    A large one is made smaller, one in another format becomes a JPEG.
+    A large one is made smaller, one in another format becomes a JPEG. Raises ValueError, OverflowError: unreadable.
     """
-    try:
-        with _opened(data, (*_FORMATS, "GIF", "BMP", "JPEG2000")) as image:
-            if min(image.size) < _SMALLEST or max(image.size) > _LARGEST_RATIO * min(image.size):
-                return None
-            image.load()
-            kind, sent, size = image.format or "", data, image.size
-            if kind not in _SENT or max(size) > _LARGEST or len(data) > _MOST_BYTES or image.mode == "CMYK":
-                smaller = ImageOps.exif_transpose(_on_white(image))
-                smaller.thumbnail((_LARGEST, _LARGEST))
-                target = io.BytesIO()
-                smaller.save(target, "JPEG", quality=85)
-                kind, sent, size = "JPEG", target.getvalue(), smaller.size
-    except (UnreadableError, ValueError, OverflowError):
-        return None
+    with _opened(data, (*_FORMATS, "GIF", "BMP", "JPEG2000")) as image:
+        if min(image.size) < _SMALLEST or max(image.size) > _LARGEST_RATIO * min(image.size):
+            return None
+        image.load()
+        kind, sent, size = image.format or "", data, image.size
+        if kind not in _SENT or max(size) > _LARGEST or len(data) > _MOST_BYTES or image.mode == "CMYK":
+            smaller = ImageOps.exif_transpose(_on_white(image))
+            smaller.thumbnail((_LARGEST, _LARGEST))
+            target = io.BytesIO()
+            smaller.save(target, "JPEG", quality=85)
+            kind, sent, size = "JPEG", target.getvalue(), smaller.size
     return f"data:image/{kind.lower()};base64,{b64encode(sent).decode()}", *size
 
 

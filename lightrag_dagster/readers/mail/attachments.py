@@ -78,8 +78,10 @@ class Attachments:
         if found is None:
             raise UnreadableError("its type is not known")
         if found.is_image:
+            if not self._figures:
+                raise UnreadableError("an image; save it as a file of its own, which documents.recognise_text reads")
             self._done += 1
-            figure = self._figures.name_of(data) if self._figures else None
+            figure = self._figures.name_of(data)
             return mark_of(name, figure) if figure else ""
         if not self._left or self._characters <= 0:
             raise UnreadableError(f"a mail has no more than {_MOST} with {_MOST_CHARACTERS:,} characters")

@@ -91,9 +91,9 @@ class _Mail:
         yield self._text(subject, [(one, self._plain(one, images, level)) for one in bodies.texts], answers=answers)
         names, sections = list[str](), list[str]()
         for one in bodies.others:
-            found = self._other(one.part, level)
-            sections += found
             is_shown = one.part.get_content_maintype() == "image" and one.part["Content-ID"]
+            found = self._other(one.part, level) if self._figures or not is_shown else []
+            sections += found
             if not found and not is_shown and (name := file_name(one.part) or unnamed(one.part)):
                 names.append(name)
         if names:

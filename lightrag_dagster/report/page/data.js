@@ -65,8 +65,8 @@ function button(text, press, attributes) {
   return element;
 }
 
-// A place is a link if it is one of the web, else text: a path may say javascript: as well.
+// A place is a link if it is one of the web and not cut, else text: a path may say javascript: as well.
 function placeOf(text) {
-  if (!/^https?:\/\//i.test(text)) return make("span", text);
+  if (!/^https?:\/\/.*[^…]$/is.test(text)) return make("span", text);
   return make("a", text, { href: text, rel: "noopener noreferrer", target: "_blank" });
 }

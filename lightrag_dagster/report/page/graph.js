@@ -170,7 +170,7 @@ function focusOn(node, { approach = false } = {}) {
   nodeInFocus = node === null || node < 0 ? null : String(node);
   nodesInFocus = new Set(nodeInFocus === null ? [] : [nodeInFocus, ...drawnGraph.neighbors(nodeInFocus)]);
   picture.refresh({ skipIndexation: true });
-  if (nodeInFocus === null || !approach) return;
+  if (nodeInFocus === null || !approach || !visibleNode(node)) return;
   picture.getCamera().animate(frameOf([...nodesInFocus]), { duration: still.matches ? 0 : 400 });
 }
 

@@ -19,6 +19,7 @@ from lightrag_dagster.stages.prompts.requests import extraction_request, gleanin
 
 MAX_GLEANING_TOKENS = 20_480
 """Input of a further round, which is skipped when it would be longer; as in LightRAG. Tokens."""
+_TOO_LONG = f"a further round would be longer than {MAX_GLEANING_TOKENS:,} tokens; lower chunking.size"
 
 Failure = PermanentProviderError | TransientProviderError
 """Errors that fail only one chunk."""
@@ -51,25 +52,21 @@ class ReadAnswer(Protocol):
 class Extractor:
     """A language model, with the prompts and limits of its requests.
 
-    `recipe` is the recipe of the rows. At most `max_concurrency` chunks are worked on at once. A response that was cut
-    off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`; one that repeats itself, or
-    that has no more rows for twice the tokens, is kept so at once, and no round follows it. A model made of rules,
-    `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts. `is_stored`
-    tells whether an answer was bought before; with `retries`, one more is bought where none of those is of use.
-    `is_new` tells whether no usable answer of the recipe is known, so that its first ones decide about the rest.
+    A response that was cut off is asked for again with each of `longer_outputs`, then kept as `truncated`; one that
+    repeats itself, or that has no more rows for twice the tokens, is kept so at once, and no round follows it.
     """
 
     model: ChatModel
     prompts: Prompts
     settings: ExtractionSettings
-    recipe: str
+    recipe: str  # of the rows
     count_tokens: Callable[[str], int]
-    max_concurrency: int = 1
-    longer_outputs: Sequence[int] = ()
-    by_rules: bool = False
-    is_stored: Callable[[ChatRequest], bool] = lambda request: False
-    retries: bool = False
-    is_new: Callable[[], bool] = lambda: False
+    max_concurrency: int = 1  # chunks that are worked on at once
+    longer_outputs: Sequence[int] = ()  # tokens
+    by_rules: bool = False  # made of rules: it gets the code of a document's language, others its name in the prompts
+    is_stored: Callable[[ChatRequest], bool] = lambda request: False  # an answer was bought before
+    retries: bool = False  # one more is bought where none of those is of use
+    is_new: Callable[[], bool] = lambda: False  # no usable answer of the recipe is known: the first decide on the rest
 
     @cached_property
     def echoes(self) -> Echoes | None:
@@ -142,12 +139,14 @@ class Conversation:
         self.answered = True
         # Some models say at first of a chunk full of names that nothing is there.
         empty = found[0].is_empty and len(self.bought) == 1 and any(map(str.isalpha, self.passage))
-        for number in range(max(self.extractor.settings.gleaning, empty and not self.extractor.by_rules)):
+        for number in range(self.extractor.settings.gleaning or int(empty and not self.extractor.by_rules)):
             if self.ended:
                 break
             request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
-            if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
+            if number > 0 and _last_adds_nothing(found):
                 break
+            if not self._fits(request):
+                raise PermanentProviderError(_TOO_LONG)
             found.append(await self._ask(request))
 
     async def _ask(self, request: ChatRequest) -> ReadAnswer:

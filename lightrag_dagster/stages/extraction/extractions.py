@@ -1,7 +1,6 @@
 """The extraction driver: asks a language model about every distinct chunk of a source."""
 
 import asyncio
-from collections import deque
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,27 +51,29 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
     languages = chunks["language"] if "language" in chunks.column_names else None
     rows, total = list[dict[str, object]](), known + len(rows_by_chunk)
-    queue, useless, ended = iter(rows_by_chunk.items()), 0, list[ProviderAccessError]()
+    queue, useless = iter(rows_by_chunk.items()), 0
+    stopped: ProviderAccessError | None = None
 
     async def work() -> None:
-        nonlocal useless
+        nonlocal useless, stopped
         for chunk_id, row in queue:
+            if stopped:  # answers that are under way are paid for, and stored
+                return
             language = languages[row].as_py() if languages else None
             conversation = Conversation(extractor, language, contents[row].as_py())
             failure = await conversation.run(headings[row].as_py(), contexts[row].as_py())
             rows.append(_labels(source, chunk_id, extractor, language) | conversation.outcome(failure))
             useless += bool(conversation.bought) and not conversation.answered  # what a provider refuses says nothing
             if len(rows) == useless == USELESS_AFTER and extractor.is_new():
-                ended.append(_useless(source, extractor, failure))
-                deque(queue, maxlen=0)  # no further chunk; answers that are under way are paid for, and stored
+                stopped = _useless(source, extractor, failure)
             progress.report("extractions", known + len(rows), total)
             # Stored responses never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
     progress.report("extractions", known, total)
     await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
-    for error in ended:
-        raise error
+    if stopped:
+        raise stopped
     return pa.Table.from_pylist(rows, schema=EXTRACTIONS).sort_by("chunk_id")
 
 

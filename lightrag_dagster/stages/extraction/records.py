@@ -93,8 +93,10 @@ class Records:
 def make_entity(name: str, kind: str, description: str) -> EntityRecord | Rejected | None:
     """Return the normalised entity; rejected is one with an unusable name, type or description, and a template None."""
     entity = EntityRecord(normalise_name(name), normalise_type(kind), normalise_description(description))
-    if _repeats_prompt((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
+    if any(map(_is_template, ((description, name, kind), (entity.description, entity.name, entity.type)))):
         return None
+    if any(map(_PLACEHOLDER_NAME.fullmatch, (name, entity.name))):
+        return rejections.PLACEHOLDER
     if not entity.name:
         return rejections.LONG_NAME if len(name) > MAX_NAME_CHARACTERS else rejections.NO_ENTITY_NAME
     if not entity.type:
@@ -117,19 +119,16 @@ def make_relation(
         weight,
     )
     ends, fields = (relation.src, relation.tgt), (relation.description, relation.src, relation.tgt, relation.keywords)
-    if _repeats_prompt((src, tgt, *ends), (description, src, tgt, keywords), fields):
+    if any(map(_is_template, ((description, src, tgt, keywords), fields))):
         return None
+    if any(map(_PLACEHOLDER_NAME.fullmatch, (src, tgt, *ends))):
+        return rejections.PLACEHOLDER
     if not all(ends):
         long = max(len(src), len(tgt)) > MAX_NAME_CHARACTERS
         return rejections.LONG_NAME if long else rejections.NO_END
     if relation.src == relation.tgt:
         return rejections.SELF_LOOP
     return relation if relation.description else rejections.NO_RELATION_DESCRIPTION
-
-
-def _repeats_prompt(names: Sequence[str], *rows: Sequence[str]) -> bool:
-    """Return True if a row repeats the prompt: by a name, or by all its fields, as written or normalised."""
-    return any(map(_PLACEHOLDER_NAME.fullmatch, names)) or any(map(_is_template, rows))
 
 
 def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRecord], list[Rejected]]:

@@ -6,7 +6,8 @@ These are counted, in the answers of all rounds:
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
 - an item of a JSON answer with the same faults, with lists for both ends, that is not an object, or cannot be repaired;
-- a record that repeats an example or a definition of the prompt in place of what the passage says;
+- a record that repeats an example or a definition of the prompt in place of what the passage says, or one of its
+  placeholders as a name;
 - all records beyond four times as many as the prompt allows, as one, and the rest of an answer that is far too long.
 
 Not counted, since nothing is lost: blank lines, prose, fences, the completion marker and all after it, templates of
@@ -38,6 +39,7 @@ SELF_LOOP = Rejected("relation of an entity with itself")
 NO_OBJECT = Rejected("JSON item that is no object")
 TOO_MANY = Rejected("row beyond the most that an answer may have")
 TOO_LONG = Rejected("rest of an answer of more than four million characters")
+PLACEHOLDER = Rejected("name that is a placeholder of the prompt")
 OF_EXAMPLE = Rejected("row that repeats an example of the prompt")
 OF_DEFINITION = Rejected("row that repeats the definition of a type")
 BROKEN_ITEM = Rejected("JSON item that cannot be repaired")

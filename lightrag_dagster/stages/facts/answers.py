@@ -6,9 +6,10 @@ passage lacks are rejected, and counted by reason.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
@@ -138,8 +139,8 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
 def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
     """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
 
-    They are objects with a subject, a relation or words, in any list or by themselves. From the first part that is not
-    valid on, each flat object is decoded or repaired by itself.
+    They are objects with a subject, a relation or words, in any list or by themselves; {} stands for others. From the
+    first part that is not valid on, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
     at, found, last_quote = 0, False, answer.rfind('"')
@@ -147,7 +148,8 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     while (begun := _BEGINS.search(answer, at)) and (begun.start() < last_quote or not found):
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
-            items += _items(value)
+            is_remark = isinstance(value, dict) and [type(one) for one in value.values()] == [str]
+            items += [] if is_remark else _items(value)  # such as {"message": "there are none"}
         except RecursionError:
             return items, False, 1
         except ValueError:
@@ -157,14 +159,14 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     return items, found, 0
 
 
-def _items(value: object) -> Iterator[Mapping[str, object]]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _items(one)
-    elif isinstance(value, dict):
-        fields = _fields(value)
-        inside = [item for one in value.values() if isinstance(one, list | dict) for item in _items(one)]
-        yield from inside or ([fields] if fields.keys() & {"subject", "relation", "words"} else [])
+def _items(value: Collection[object]) -> Iterator[Mapping[str, object]]:
+    """Yield the items in a list or an object; an empty one for what says something, but not under our keys."""
+    members = list(value.values() if isinstance(value, dict) else value)
+    within = [[*_items(one)] for one in members if isinstance(one, list | dict)]
+    if isinstance(value, dict):
+        fields, said = _fields(value), [*filter(any, within)]  # beside facts, other objects are remarks
+        within = said or ([[fields]] if fields.keys() & {"subject", "relation", "words"} else within)
+    yield from chain(*within) if within or not any(isinstance(one, str) and one for one in members) else [{}]
 
 
 def _fields(item: Mapping[str, object]) -> dict[str, object]:
@@ -183,7 +185,7 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
             value = _DECODER.decode(found[0])
         except ValueError:
             value = repaired(found[0])
-        made = list(_items(value))
+        made = [item for item in _items(value) if item] if isinstance(value, list | dict) else []
         items += made
         broken += not made
     is_cut = not truncated and ("{" in text[end:] or not (items or broken))
@@ -191,6 +193,8 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
 
 
 def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: PassageText) -> FactRecord:
+    if not item:
+        raise _RejectedError(BROKEN)
     name = relations.get(folded(_text(item.get("relation"))))
     if name is None:
         raise _RejectedError(OTHER_RELATION)

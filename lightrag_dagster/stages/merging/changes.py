@@ -38,8 +38,8 @@ def find_changed(space: Workspace, previous: Previous) -> Workspace | None:
     found = replace(space, dealt=frozenset([uuid4().hex]), kept=previous)
     dealt = {table: space.dealt_to(0, table) for table in ("entity_evidence", "relation_evidence")}
     with space.open(dealt) as connection:
-        view_files(connection, "entity_before", [evidence.entities])
-        view_files(connection, "relation_before", [evidence.relations])
+        view_files(connection, "entity_before", [evidence.entity_evidence])
+        view_files(connection, "relation_before", [evidence.relation_evidence])
         view_files(connection, "place", space.scratch.inputs(evidence.come), CHUNKS)
         view_files(connection, "place_before", space.scratch.inputs(evidence.gone), CHUNKS)
         for step in ("changed", "endpoint"):
@@ -76,11 +76,11 @@ def keep_others(found: Workspace) -> None:
     kept = found.kept
     assert kept is not None
     assert kept.evidence is not None
-    before = (kept.entities, kept.relations, kept.evidence.entities, kept.evidence.relations)
-    for table, old in zip(MERGED_TABLES, before, strict=True):
+    before = kept._asdict() | kept.evidence._asdict()
+    for table in MERGED_TABLES:
         again, (key, *_) = found.path(table, 0), SORT_KEYS[table]
         with found.open({"again": [again], "changed": [found.path(_IDS[key])]}) as connection:
-            view_files(connection, "before", [old])
+            view_files(connection, "before", [before[table]])
             rows = f"FROM again UNION ALL BY NAME FROM before ANTI JOIN changed USING ({key})"
             rows += f" ORDER BY {', '.join(SORT_KEYS[table])}"
             found.write_rows(connection, table, 0, rows)

@@ -40,8 +40,8 @@ class Previous(NamedTuple):
 class KeptEvidence(NamedTuple):
     """The evidence of an earlier merge; files of chunks that only it read (`gone`), or only this one (`come`)."""
 
-    entities: Path
-    relations: Path
+    entity_evidence: Path
+    relation_evidence: Path
     gone: Paths
     come: Paths
 

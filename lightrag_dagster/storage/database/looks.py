@@ -70,6 +70,10 @@ class Looks:
         """Note why an attempt at a source failed now."""
         self._note([source], backfill, failed_at=time.time(), error=error)
 
+    def continued(self, source: str, *, backfill: bool = False) -> None:
+        """Note that the last attempt at a source did not fail, and that another one will end it."""
+        self._note([source], backfill, failed_at=None, error=None)
+
     @contextmanager
     def noting(self, source: str, *, backfill: bool = False) -> Iterator[None]:
         """Note an error that ends the block, and raise it."""

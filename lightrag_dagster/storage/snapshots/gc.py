@@ -37,20 +37,15 @@ BEING_READ = "being read"
 
 @dataclass
 class Garbage:
-    """The removed objects, or those that could be removed.
+    """The removed objects, or those that could be removed."""
 
-    `kept` maps each kept snapshot to the reason, and `graphs` are those of them that lose their graph; `skipped` are
-    sources whose table versions all stay, since another process was ingesting them. `sizes` has the files of snapshots,
-    tables and vectors as they were found, in bytes, and `versions` the unused files of each source's tables.
-    """
-
-    kept: dict[str, str]
-    sizes: dict[Path, int] = field(default_factory=dict, repr=False)
-    skipped: list[str] = field(default_factory=list)
+    kept: dict[str, str]  # snapshot → why it stays
+    sizes: dict[Path, int] = field(default_factory=dict, repr=False)  # bytes of files as they were found
+    skipped: list[str] = field(default_factory=list)  # sources that another process ingested: all of theirs stays
     generations: list[str] = field(default_factory=list)
-    graphs: list[Generation] = field(default_factory=list)
+    graphs: list[Generation] = field(default_factory=list)  # kept snapshots that lose their graph
     exports: list[str] = field(default_factory=list)
-    versions: dict[str, list[Path]] = field(default_factory=dict)
+    versions: dict[str, list[Path]] = field(default_factory=dict)  # source → unused files of its tables
     vector_tables: list[str] = field(default_factory=list)
     vectors: list[VectorFiles] = field(default_factory=list)
     _whole: list[Path] = field(default_factory=list, repr=False)

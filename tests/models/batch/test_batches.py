@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from tenacity import wait_fixed
 
-from lightrag_dagster.errors import ProviderAccessError, ProviderError, StoreError, TransientProviderError
+from lightrag_dagster.errors import (
+    PermanentProviderError,
+    ProviderAccessError,
+    ProviderError,
+    StoreError,
+    TransientProviderError,
+)
 from lightrag_dagster.models import openai_client
 from lightrag_dagster.models.batch import batches as batches_module
 from lightrag_dagster.models.batch import model as batch_model
@@ -508,7 +514,7 @@ def test_a_batch_that_the_provider_does_not_know_can_be_given_up(loopback: Loopb
     assert asyncio.run(step(home, llm())) is None
     loopback.batches.reset()
     (batch,) = ledger_of(home)
-    with pytest.raises(ProviderAccessError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
+    with pytest.raises(PermanentProviderError, match=f"has no batch batch_0; .* batch cancel {batch.name}`"):
         asyncio.run(step(home, llm()))
 
     assert cancel(home, llm()) == [False]
@@ -603,16 +609,28 @@ def test_a_batch_that_is_given_up_at_another_provider_counts_with_the_most_that_
     assert [(one.state, one.waiting, one.cost_usd) for one in ledger_of(home)] == [(COLLECTED, [], batch.worst_usd)]
 
 
-def test_a_request_file_that_is_gone_is_named(loopback: Loopback, home: Home) -> None:
+def test_a_batch_under_way_needs_no_request_file(loopback: Loopback, home: Home) -> None:
+    """The next run may be in another pod, whose disk is empty."""
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate(looks=1)
     assert asyncio.run(step(home, llm())) is None
     (path,) = home.batch_files.iterdir()
     path.unlink()
+    assert asyncio.run(step(home, llm())) is None
+    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10
+    assert len(loopback.batches.asked()) == 10
+
+
+def test_a_request_file_that_is_gone_before_it_was_sent_is_named(loopback: Loopback, home: Home) -> None:
+    loopback.chat = answer
+    loopback.fault = lambda received: Reply.error(401)
+    with pytest.raises(ProviderAccessError):
+        asyncio.run(step(home, llm()))
+    loopback.fault = lambda received: None
+    (path,) = home.batch_files.iterdir()
+    path.unlink()
     with pytest.raises(StoreError, match=r"is gone; restore it, or run `lightrag-dagster batch cancel"):
         asyncio.run(step(home, llm()))
-    assert finish(home, llm())[0]["status"].to_pylist() == ["ok"] * 10  # the batch has ended
-    assert len(loopback.batches.asked()) == 10
 
 
 @pytest.mark.parametrize("offset", range(2))

@@ -53,6 +53,13 @@ def test_an_extraction_can_continue_when_none_of_its_batches_is_under_way(
         assert {one.source for one in ledger.waiting()} == set(states)
 
 
+def test_an_extraction_continues_when_no_report_comes_of_one_of_its_batches(address: Address) -> None:
+    """Its run finds out why."""
+    with BatchLedger(address) as ledger:
+        ledger.save(batch("a", reported_at=1.0), batch("b", reported_at=9.0))
+        assert (ledger.due(1.0), ledger.due(2.0)) == ({}, {waiting(): ["a under way", "b under way"]})
+
+
 def test_an_extraction_waits_for_the_batches_it_asked_for_and_remembers_those_collected(address: Address) -> None:
     other = waiting("other", backfill=True)
     with BatchLedger(address) as ledger:

@@ -62,6 +62,7 @@ _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
             "relation<|#|>Jonas Feld<|#|>Bergen<|#|>office<|#|>He leads the office.<|#|>very high\n"
             "entity < | # | > Priya Nair < | # | > Person < | # | > She repairs\nsensors.\n"
             "entity<|#|>entity_name<|#|>entity_type<|#|>entity_description\n"
+            "entity<|#|>Target Entity<|#|>Person<|#|>She leads it.\n"
             "something<|#|>else<|#|>altogether\n```"
         ],
     ),
@@ -198,7 +199,13 @@ def facts() -> dict[str, Any]:
     answers = {
         "each kind of end": (answer(row(), *others), "ok"),
         "rejected": (
-            answer(row(words="Nobody"), row(relation="knows"), row(object=""), row(subject_type="place")),
+            answer(
+                row(words="Nobody"),
+                row(relation="knows"),
+                row(object=""),
+                row(subject_type="place"),
+                {"entity1": "Ada"},
+            ),
             "ok",
         ),
         "cut off": (answer(row(), row())[:-40], "truncated"),

@@ -81,6 +81,7 @@ def raw_documents() -> dict[str, Any]:
         at = pa.array([datetime(2024, 4, 1, tzinfo=UTC)], pa.timestamp("us", "Asia/Tokyo"))
         pq.write_table(pa.table({"at": at}), Path(folder) / "rows.parquet")
         found["time with a zone"] = [str(row["at"]) for row in TableFiles(Path(folder), EVERY_FILE).rows()]
+    found["row of bytes"] = table.document({"id": 1, "text": b"Z\xfcrich", "day": ""}).refused is not None
     for name, data in _made().items():
         found[name] = extract_text(data, name).text
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]

@@ -164,13 +164,13 @@ def status_report() -> dict[str, Any]:
             "office", rejected="1 of 5 documents\nfailed | <b>", documents={"processed": 4, "failed": 1}, losses=[loss]
         ),
         SourceState("river", problem="no such folder"),
-        SourceState("road", waiting={False}, warning="road: nothing of it is in the graph"),
-        SourceState("sea", waiting={True}),
+        SourceState("road", waits=True, warning="road: nothing of it is in the graph"),
+        SourceState("sea", backfill_waits=True),
         SourceState("town"),
         SourceState("weir", merged=True, unreleased=True),
     ]
-    found = Pending({one.source: one for one in states}, None, ["summaries"], None, True, ["a warning"])
-    nothing = Pending({}, None, [], None, False)
+    found = Pending({one.source: one for one in states}, None, ["summaries"], None, "not built yet", ["a warning"])
+    nothing = Pending()
     return {name: _said(report(one, 0.5)) for name, one in (("all states", found), ("nothing", nothing))}
 
 

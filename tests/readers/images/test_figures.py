@@ -5,7 +5,7 @@ import re
 import socket
 import zipfile
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import pytest
@@ -161,10 +161,6 @@ def test_images_that_are_too_large_or_outside_are_left_out(name: str) -> None:
         (image(4096, 1024), "jpeg", (2048, 512)),
         (image(63, 500), None, None),
         (image(100, 2001), None, None),
-        (image()[:60], None, None),
-        (b"no image", None, None),
-        (b"", None, None),
-        ((SAMPLES / "hostile/huge.png").read_bytes(), None, None),
     ],
 )
 def test_what_a_model_is_shown(data: bytes, kind: str | None, size: tuple[int, int] | None) -> None:
@@ -179,6 +175,13 @@ def test_what_a_model_is_shown(data: bytes, kind: str | None, size: tuple[int, i
         assert (sent.size, sent.mode) == (size, "RGB")
 
 
+def test_images_that_cannot_be_shown_are_noted() -> None:
+    unread = [image()[:60], b"no image", b"", (SAMPLES / "hostile/huge.png").read_bytes(), b"", image(63, 500)]
+    shown = "".join(f"<img src='data:image/png;base64,{b64encode(data).decode()}'>" for data in unread)
+    found = extract_text(f"<p>Levels.</p>{shown}".encode(), "a.html", ReadingOptions(figures=True))
+    assert found.note == "drawings and damaged images, which are not described: 3"
+
+
 def test_transparent_becomes_white() -> None:
     found = picture_of(image(3000, 200, mode="RGBA", color=(0, 0, 0, 0)))
     assert found is not None
@@ -191,6 +194,7 @@ def test_the_number_and_the_size_of_images_are_limited(monkeypatch: pytest.Monke
     several = Figures(picture_of)
     names = [several.name_of(image(100 + number, 80)) for number in (0, 0, 1, 2)]
     assert [name is None for name in names] == [False, True, False, True]
+    assert several.left_out == {"images beyond the first 2 or 40 MB, which are not described": 1}
     monkeypatch.setattr(module, "_MOST_CHARACTERS", 100)
     assert Figures(picture_of).mark(image(), "A weir") == "A weir"
 

@@ -121,7 +121,7 @@ def test_what_cannot_be_read_stays_a_name_and_the_row_says_why() -> None:
     names = "a.zip, b.pdf, c.docx, d.csv, e.csv, f.png"
     assert found.text == f"# Levels\n\nSee the files.\n\nAttachments: {names}\n\n## g.txt\n\nKingfisher"
     assert found.note is not None
-    assert found.note.startswith("3 of 5 attachments are not read: b.pdf: damaged or cut short")
+    assert found.note.startswith("4 of 5 attachments are not read: b.pdf: damaged or cut short")
     assert "; c.docx: not what its suffix says: no ZIP archive" in found.note
     assert found.note.endswith("; e.csv: it has no text")
 
@@ -305,9 +305,10 @@ def test_images_in_and_beside_the_page_are_figures() -> None:
     assert [one.name for one in found.figures] == [first[3], second[3]]
     assert found.text[: first[0]] == "# Levels\n\nThe Kingfisher gauge fell.\n\n"
     assert (found.text[first[1] : second[0]], found.text[second[1] :]) == ("\n\n", "")
-    assert extract_text(message.as_bytes(), "a.eml").text == (
-        "# Levels\n\nThe Kingfisher gauge fell.\n\nAttachments: weir.jpg"
-    )
+    named = extract_text(message.as_bytes(), "a.eml")
+    assert named.text == "# Levels\n\nThe Kingfisher gauge fell.\n\nAttachments: weir.jpg"
+    reason = "an image; save it as a file of its own, which documents.recognise_text reads"
+    assert named.note == f"1 of 1 attachments are not read: weir.jpg: {reason}"  # those of the page are no attachments
 
 
 POEM = f"{chr(10).join(f'> Line {number} of the poem' for number in range(7))}\n\nIda"

@@ -288,7 +288,7 @@ def test_a_change_of_types_reads_the_files_that_it_concerns_and_no_others(
 
 def test_types_are_no_part_of_a_recipe(tmp_path: Path) -> None:
     one, other = (Recipes.of(settings_of(tmp_path, types=types)) for types in ({}, {"*": "md"}))
-    assert one.of_tables == other.of_tables
+    assert one.table_recipes == other.table_recipes
     assert one.generation == other.generation
 
 

@@ -205,9 +205,10 @@ def test_gleaning_that_would_be_too_long_is_skipped(monkeypatch: pytest.MonkeyPa
 
 def test_gleaning_is_too_long_by_all_messages_together() -> None:
     """Of which each is short enough."""
-    model = ScriptedChatModel(by_round(entity("A") + 20_000 * " ", entity("B")))
+    model = ScriptedChatModel(by_round(entity("A", " ".join(map(str, range(5000)))), entity("B")))
     found = run(chunks("Text."), model, count_tokens=lambda _: 10_000)
-    assert found["rounds"].to_pylist() == [1]
+    assert [found[name].to_pylist() for name in ("rounds", "status")] == [[1], ["ok"]]
+    assert str(found["error"][0]) == "a further round would be longer than 20,480 tokens; lower chunking.size"
 
 
 @pytest.mark.parametrize("cut", [0, 1])

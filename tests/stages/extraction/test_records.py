@@ -9,6 +9,7 @@ from lightrag_dagster.stages.extraction.records import (
     make_entity,
     make_relation,
 )
+from lightrag_dagster.stages.extraction.rejections import PLACEHOLDER
 from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row
 
 BOB = EntityRecord("Bob", "person", "d")
@@ -84,13 +85,14 @@ def test_records_keep_their_order() -> None:
             "[Entity Name]",
             '"entity_name"',
         ),
-        *("<source_entity>", "target_name", "entity_name_1", "Name of the entity"),
+        *("<source_entity>", "target_name", "Target Entity", "entity_name_1", "Name of the entity"),
     ],
 )
 def test_placeholders_are_no_names(name: str) -> None:
-    assert make_entity(name, "Person", "d") is None
-    assert make_relation(name, "B", "k", "d") is None
-    assert make_relation("A", name, "k", "d") is None
+    assert make_entity(name, "Person", "d") is PLACEHOLDER
+    assert make_relation(name, "B", "k", "d") is PLACEHOLDER
+    assert make_relation("A", name, "k", "d") is PLACEHOLDER
+    assert make_entity(name, "entity_type", "<description>") is None
 
 
 @pytest.mark.parametrize(

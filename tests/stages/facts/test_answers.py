@@ -163,6 +163,17 @@ def test_every_reason_is_tried() -> None:
         ('{"facts": []}', False, 0, 0, True),
         ("[]", False, 0, 0, True),
         ("[ ]", False, 0, 0, True),
+        ('{"facts": null, "count": 0}', False, 0, 0, True),
+        ('{"facts": [], "note": "Nothing is said."}', False, 0, 0, True),
+        # another shape than was asked for
+        ('{"facts": ["Ada Berg has led Acme"]}', False, 0, 1, True),
+        ('{"facts": [["Ada Berg", "chief_executive", "Acme"], ["Acme", "owns", "Bonn"]]}', False, 0, 2, True),
+        ('{"facts": [{"entity1": "Ada", "entity2": "Acme"}, {"entity1": "Acme"}]}', False, 0, 2, True),
+        ('{"Ada Berg": {"chief_executive": "Acme"}}', False, 0, 1, True),
+        ('{"message": "There are no facts."}', False, 0, 0, True),
+        ('There are no facts [1].{"facts": []}', False, 0, 0, True),
+        (answer(ROW, {"entity1": "Ada"}), False, 1, 1, True),
+        (json.dumps({"facts": [ROW], "of": {"model": "x"}, "names": ["Ada"]}), False, 1, 0, True),
         # remarks around an answer
         (f"Here are the facts [JSON]:\n{GOOD}", False, 1, 0, True),
         (f'{GOOD}\nNote: others [such as "X"] are left out.', False, 1, 0, True),

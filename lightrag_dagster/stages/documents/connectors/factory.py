@@ -44,6 +44,14 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
         of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
+    origin = _place(name, settings)
+    is_file = origin.root.is_file() if isinstance(origin, LocalFolder) else getattr(origin, "required", False)
+    if is_file and (settings.exclude or "include" in settings.model_fields_set):
+        raise SourceError(f"source {name!r} is one file; remove include and exclude, or name its folder in uri")
+    return origin
+
+
+def _place(name: str, settings: SourceSettings) -> Origin:
     uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
     if is_installed(scheme):
         return InstalledSource(uri, patterns)

@@ -34,6 +34,7 @@ _RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _BEGINS = re.compile(r"[\ufeff \t\r\n]*(---|\+\+\+)")
 """The begin of a text that may have front matter."""
 
+_NO_TEXT = "its bytes are not UTF-8; convert the column in rows.query, or leave it out"
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
@@ -69,12 +70,18 @@ class RowDocuments:
         except KeyError as error:
             known = ", ".join(map(str, row))
             raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
+        except UnicodeDecodeError as error:
+            raise OSError(errno.EINVAL, f"the id or an access of a row: {_NO_TEXT}") from error
 
     def _listed(self, row: Row) -> ListedFile:
         path, columns = as_text(row[self.columns.id]).strip("/"), self.columns
         if not path:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
-        kind, data = SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
+        kind, refused = SUFFIXES[columns.format], unusable(path)
+        try:
+            data = self._document(row).encode("utf-8", "replace")
+        except UnicodeDecodeError:
+            data, refused = b"", _NO_TEXT
         access = access_of(self.access, shown(path), lambda column: _cell(row[column]))
         return ListedFile(
             path=shown(path),
@@ -83,7 +90,7 @@ class RowDocuments:
             modified_at=self._modified(row, columns.modified) if columns.modified else EPOCH,
             stamp=digest(" ".join(filter(None, (kind, columns.modified))), data.decode(), *access),
             stamp_is_stable=True,
-            refused=unusable(path),
+            refused=refused,
             kind=kind,
             content=data,
             access=access,
@@ -143,13 +150,13 @@ def _cell(value: Any) -> Cell:
 
 
 def as_text(value: Any) -> str:
-    """Return a cell as text, a structure as JSON; exact numbers keep their digits."""
+    """Return a cell as text, a structure as JSON; exact numbers keep their digits. Raises UnicodeDecodeError."""
     if value is None or value != value:  # NaN
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):  # the last by psycopg2
-        return bytes(value).decode("utf-8", "replace")
+        return bytes(value).decode()
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, decimal.Decimal) and abs(value.adjusted()) < _MOST_DIGITS:

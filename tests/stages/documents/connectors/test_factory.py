@@ -4,6 +4,7 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import SourceSettings
+from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
@@ -56,6 +57,12 @@ def test_a_folder_may_have_a_name_like_a_glob(tmp_path: Path) -> None:
     ("given", "reason"),
     [
         (SourceSettings(uri="docs/*.md", include=("*",)), "patterns in its uri and in include"),
+        (SourceSettings(uri="https://host/a.md", exclude=("b",)), "is one file; remove include and exclude"),
+        (
+            SourceSettings(uri="s3://bucket/a.csv", include=("a*",), rows=RowsSettings()),
+            "is one file; remove include and exclude",
+        ),
+        (SourceSettings(uri=__file__, exclude=("b",)), "is one file; remove include and exclude"),
         (SourceSettings(uri="https://host/docs"), "a web server cannot be listed"),
         (SourceSettings(uri="https://host/*.md"), "a web server cannot be listed"),
         (SourceSettings(uri="file://host/docs"), "is not on this machine"),

@@ -253,6 +253,14 @@ def test_a_missing_value_is_empty_text(value: Any) -> None:
     assert table.document(row).content == b"a gauge:  by Ida"
 
 
+def test_bytes_that_are_not_utf8_cost_their_row_and_a_table_that_is_named_by_them() -> None:
+    table = RowDocuments("s", TableFiles(Path(), Patterns(())), RowsSettings(text="{text}"), {})
+    found = table.document({"id": "1", "text": "Zürich".encode("cp1252")})
+    assert str(found.refused).startswith("its bytes are not UTF-8; convert the column")
+    with pytest.raises(OSError, match="the id or an access of a row: its bytes are not UTF-8"):
+        table.document({"id": b"\xff", "text": "a gauge"})
+
+
 @pytest.mark.parametrize("kind", ["markdown", pytest.param("html", marks=pytest.mark.long)])
 def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> None:
     rows = {"format": kind, "title": "{note}: {id}", "author": "note", "date": "changed", "tags": "{note}, {id}"}
