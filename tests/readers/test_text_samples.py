@@ -138,9 +138,9 @@ PATCHES = ["[PATCH 1/3] Überlauf: add the levels", "[PATCH 2/3] Corley: add the
 @pytest.mark.parametrize(
     ("name", "subjects", "has"),
     [
-        ("git.mbox", PATCHES, f"{IDA}\n{DATE}+0000\n\nFrom here on it is read daily.\n---\n"),
-        ("git-attached.mbox", PATCHES, "From here on it is read daily.\n---\n"),
-        ("git-thread.mbox", PATCHES, "From here on it is read daily.\n---\n"),
+        ("git.mbox", PATCHES, f"{IDA}\n{DATE}+0000\n\nFrom here on it is read daily.\n\\---\n"),
+        ("git-attached.mbox", PATCHES, "From here on it is read daily.\n\\---\n"),
+        ("git-thread.mbox", PATCHES, "From here on it is read daily.\n\\---\n"),
         (
             "formail.mbox",
             ["Уровень", "Re: Gauge survey", "Test of the gauge", "[PATCH] Überlauf: add the levels"],
@@ -162,7 +162,7 @@ def test_mailboxes_of_other_programs(name: str, subjects: list[str], has: str) -
 
 def test_a_patch_is_a_mail() -> None:
     text = read("git.eml").text
-    assert text.startswith(f"# [PATCH] Überlauf: add the levels\n\n{IDA}\n{DATE}+0000\n\nRead in spring.\n---\n")
+    assert text.startswith(f"# [PATCH] Überlauf: add the levels\n\n{IDA}\n{DATE}+0000\n\nRead in spring.\n\\---\n")
     assert text.endswith("\n@@ -0,0 +1 @@\n+Kingfisher 1.42")
 
 
