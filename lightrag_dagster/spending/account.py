@@ -113,7 +113,7 @@ class Limit(NamedTuple):
         """Return the error of a call that may cost `worst`."""
         why, (step, later) = f"is used up: ${self.spent:.4g} was spent and the next call", _NEXT_STEPS[self.of]
         if 0 < self.usd < worst and not self.spent:
-            why = "is below one call, which"
+            why = "is below one call: it"  # a message a cause: amounts are behind it
             later = "; a lower llm.max_output_tokens, part of the recipe, makes calls of the language model cheaper"
         error = BudgetExceededError(
             f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} {why} may cost ${worst:.4g}; "

@@ -61,7 +61,7 @@ def test_the_limit_of_a_source_holds_over_runs_whether_or_not_their_calls_are_en
 @pytest.mark.parametrize("of", ["run", "day", "month"])
 def test_a_limit_below_one_call_is_not_called_used_up(of: str) -> None:
     said = str(Limit(of, 0.01, 0.0).exceeded(0.03))
-    assert "is below one call, which may cost $0.03; all that was answered is kept, raise llm.max_cost_" in said
+    assert "is below one call: it may cost $0.03; all that was answered is kept, raise llm.max_cost_" in said
     assert ("llm.max_output_tokens" in said, "used up" in said, "or run again" in said) == (True, False, False)
     assert "is used up: $0 was spent" in str(Limit(of, 0.0, 0.0).exceeded(0.03)), "a limit of nothing"
 
