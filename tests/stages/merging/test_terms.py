@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.indexes.text_arrays import counted_terms
 from lightrag_dagster.settings.sections import TermsMode
 from tests.stages.merging.tables import (
     Row,
@@ -40,6 +41,14 @@ def test_a_phrase_of_at_least_three_chunks_and_few_of_all_is_an_entity(tmp_path:
     [term] = found.entities.to_pylist()
     assert (term["type"], term["chunk_count"], term["mention_count"]) == ("term", 3, 3)
     assert term["summary_recipe"] is None
+
+
+def test_a_counted_term_is_known_as_one_by_any_type(tmp_path: Path, rows: list[Row]) -> None:
+    named = [entity("b", "c001", 0, "Force Majeure", "term", "A clause of contracts.")]
+    inputs = write(tmp_path, rows, named, [])
+    found = merged_from(inputs, tmp_path, Summariser(), terms="on", types={"map": {"term": "concept"}}).entities
+    assert found.filter(counted_terms(found))["name"].to_pylist() == ["carrier wave detector"]
+    assert {*found["type"].to_pylist()} == {"concept"}
 
 
 @pytest.mark.long
