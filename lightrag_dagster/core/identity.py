@@ -46,7 +46,7 @@ def chunk_id(content: str, heading: str | None, context: str | None = None) -> s
 
 
 def name_key(name: str) -> str:
-    """Return a name with case, spacing, quotes, dashes and forms of letters folded: equal for spellings of one entity."""
+    """Return a name with case, spacing, quotes, dashes and forms folded: equal for spellings of one entity."""
     folded = unicodedata.normalize("NFKC", name.replace("´", "'")).casefold().replace("i\u0307", "i")
     return " ".join(folded.translate(_ONE_MARK).split()) or " ".join(folded.split())
 

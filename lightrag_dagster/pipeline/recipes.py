@@ -44,12 +44,12 @@ _REVISIONS = {
     "raw_documents": 21,
     "chunks": 2,
     "extractions": 4,
-    "mentions": 9,
-    "facts": 9,
-    "merge": 14,
-    "stores": 15,
+    "mentions": 10,
+    "facts": 10,
+    "merge": 15,
+    "stores": 16,
     "report": 5,
-    "duplicates": 1,
+    "duplicates": 2,
 }
 
 

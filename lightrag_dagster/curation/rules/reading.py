@@ -48,8 +48,8 @@ class InForce:
         """Return the decisions that act in a scope, resolved: they tell its readers nothing that its documents do not.
 
         Each of the names of one is in the documents that the scope shows, `found` are the ids of those that are, or in
-        an addition for the scope. Texts of people, of `describe` and `add`, belong to the scopes that the decision names, and so
-        does a type that is not among `types`, those of these documents.
+        an addition for the scope. Texts of people, of `describe` and `add`, belong to the scopes that the decision
+        names, and so does a type that is not among `types`, those of these documents.
 
         Raises:
             DecisionError: they cannot all hold without the others.

@@ -367,7 +367,10 @@ def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp
 
 
 def test_types_are_compared_as_those_of_answers_and_one_that_says_nothing_comes_last(tmp_path: Path) -> None:
-    named = [entity("a", "c1", 0, "Stent", "medicaldevice", "It holds."), entity("a", "c1", 1, "Lamp", "artifact", "A.")]
+    named = [
+        entity("a", "c1", 0, "Stent", "medicaldevice", "It holds."),
+        entity("a", "c1", 1, "Lamp", "artifact", "A."),
+    ]
     of_chunks = [("a", "c2"), ("b", "c3")]
     facts = [fact(*at, 0, "Stent", "weight", 9, subject_type="medical device") for at in of_chunks]
     facts += [fact(*at, 1, "Lamp", "price", 9, subject_type="thing") for at in of_chunks]

@@ -185,7 +185,7 @@ def test_mentions_that_their_answers_call_other_are_not_counted_as_not_allowed(t
     evidence = tmp_path / "evidence.parquet"
     atomic.write_parquet(evidence, pa.table({"type": ["Other", "other", "utensil", "person"]}))
     merged, decided = Merged([], [], [evidence], []), Decided([], [], frozenset(), 0)
-    assert effect_of(NO_DECISIONS, decided, merged, TypeSettings(allowed=["person"])).disallowed == 1
+    assert effect_of(NO_DECISIONS, decided, merged, TypeSettings(allowed=("person",))).disallowed == 1
 
 
 mention = st.tuples(
