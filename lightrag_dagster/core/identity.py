@@ -17,7 +17,7 @@ ROWS_PER_BATCH = 100_000
 """Rows that are hashed together, and that a row group of a Parquet file holds."""
 
 _DIGITS = 32
-_WITHOUT_QUOTES = str.maketrans("", "", "\"'“”‘’«»„‚`´")
+_ONE_MARK = str.maketrans(dict.fromkeys("‐‒–—−", "-") | dict.fromkeys("\"'“”‘’«»‹›„‚`ʼʻ՚׳״′", ""))
 
 
 def digest(*fields: object) -> str:
@@ -46,9 +46,9 @@ def chunk_id(content: str, heading: str | None, context: str | None = None) -> s
 
 
 def name_key(name: str) -> str:
-    """Return a name with case, spacing, quotes and compatibility forms folded: equal for spellings of one entity."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(folded.translate(_WITHOUT_QUOTES).split()) or " ".join(folded.split())
+    """Return a name with case, spacing, quotes, dashes and forms folded: equal for spellings of one entity."""
+    folded = unicodedata.normalize("NFKC", name.replace("´", "'")).casefold().replace("i\u0307", "i")
+    return " ".join(folded.translate(_ONE_MARK).split()) or " ".join(folded.split())
 
 
 def entity_id(name: str) -> str:

@@ -45,8 +45,9 @@ def write_texts(arrays: Path) -> None:
 
 
 def counted_terms(entities: pa.Table) -> pa.ChunkedArray:
-    """Return a mask of the entities that are counted terms: nothing is said of them, so they have no relation."""
-    return pc.and_(pc.equal(entities["type"], "term"), pc.equal(entities["degree"], 0))
+    """Return a mask of the entities that are counted terms, of any type: nothing else is said of them."""
+    # The sentence of stages/merging/sql/terms.sql.
+    return pc.and_(pc.equal(entities["description"], "A term of these texts."), pc.equal(entities["degree"], 0))
 
 
 def _passages(chunks: pa.Table, titles: list[str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The situation of a home: what each step and command reads once, and hands down to all that it calls."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,7 +92,7 @@ class Situation:
         """Read that of a scope: what it was given of the tables of sources; of none is more known here."""
         settings, given = recipes.settings, dict.fromkeys(accepted_sources(home), "")
         records = _or_error(lambda: _accepted_of(home, list(given)))
-        decided = _or_error(lambda: decisions_within(in_force(settings.within(None)), home, _given(records)))
+        decided = _or_error(lambda: _within(in_force(settings.within(None)), home, settings, _given(records)))
         above = published_snapshot(home.parent) if home.parent else None
         return cls(home, recipes, newest, published_snapshot(home), {}, given, records, decided, above)
 
@@ -192,25 +193,28 @@ def _given(found: Read | LightRAGError) -> Read:
 
 
 _NAMING = {
-    "entity_mentions": (ENTITY_MENTIONS, ("name",)),
+    "entity_mentions": (ENTITY_MENTIONS, ("name", "type")),
     "relation_mentions": (RELATION_MENTIONS, ("src", "tgt")),
-    "facts": (FACTS, ("subject", "object")),
+    "facts": (FACTS, ("subject", "object", "subject_type", "object_type")),
 }
 
 
-def decisions_within(decided: InForce, home: Home, records: Mapping[str, Accepted]) -> InForce:
+def _within(decided: InForce, home: Home, settings: Settings, records: Mapping[str, Accepted]) -> InForce:
     """Return the decisions that act in a scope; `records` are the accepted tables in its home.
 
     Raises:
         DecisionError: they cannot all hold without the others.
         StoreError: a table is missing or damaged.
     """
-    return decided.within(home.scope, *_named(home, records)) if decided.decisions else decided
+    if not decided.decisions:
+        return decided
+    names, types = _named(home, records)
+    return decided.within(home.scope, names, types | {settings.merging.types.map.get(one, one) for one in types})
 
 
 def _named(home: Home, records: Mapping[str, Accepted]) -> tuple[set[str], set[str]]:
-    """Return the ids of all names that these tables have, and all types of entities."""
-    tables, found, types = SourceTables(home), set[str](), set[str]()
+    """Return the ids of all names that these tables have, and all types of entities, as the merge reads them."""
+    tables, found = SourceTables(home), defaultdict[bool, set[str]](set)
     with in_memory() as connection:
         for kind, (schema, columns) in _NAMING.items():
             versions = ((source, record.merged(record.passes)) for source, record in records.items())
@@ -218,7 +222,6 @@ def _named(home: Home, records: Mapping[str, Accepted]) -> tuple[set[str], set[s
             view_files(connection, "naming", home.files.open(paths), schema)
             for column in columns:
                 rows = connection.execute(f"SELECT DISTINCT {column} FROM naming WHERE {column} IS NOT NULL")
-                found.update(name for (name,) in rows.fetchall())
-            if kind == "entity_mentions":
-                types.update(name for (name,) in connection.execute("SELECT DISTINCT type FROM naming").fetchall())
-    return {entity_id(name) for name in found}, types  # each once: of 100,000 names this takes half of the time
+                found[column.endswith("type")].update(name for (name,) in rows.fetchall())
+    # Each name once: of 100,000 this takes half of the time.
+    return {entity_id(name) for name in found[False]}, {one.lower().replace(" ", "") for one in found[True]}

@@ -154,7 +154,7 @@ class ExtractionSettings(Section):
     document_language: bool = Field(
         default=False,
         description="The language of its document, where that is known, counts for each chunk: a model writes "
-        "descriptions and keywords in it, not in `language`, and rules know that a short text is German.",
+        "descriptions and keywords in it, summaries in `language`, and rules know that a short text is German.",
     )
     terms: TermsMode = Field(
         default="auto",

@@ -58,13 +58,14 @@ def test_rows_are_found_by_id_in_the_order_asked(graph: Adjacency) -> None:
 
 def test_a_counted_term_is_no_name_in_a_question(tmp_path: Path) -> None:
     named: list[dict[str, object]] = [
-        {"name": "ferrite core", "type": "term"},
-        {"name": "Ada", "type": "term", "degree": 1},
+        {"name": "ferrite core", "type": "concept", "description": "A term of these texts."},
+        {"name": "Force Majeure", "type": "term"},
+        {"name": "Ada", "description": "A term of these texts.", "degree": 1},
         {"name": "Loner"},
     ]
     texts = graph_of(tmp_path, entities(named), relations([])).texts
-    found = texts.entities_named(["ferrite core", "ada", "loner"])
-    assert [len(rows) for rows in found] == [0, 1, 1]
+    found = texts.entities_named(["ferrite core", "force majeure", "ada", "loner"])
+    assert [len(rows) for rows in found] == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("unknown", ["ent-", "ent-zzzz", entity_id("Ada") + "0"])

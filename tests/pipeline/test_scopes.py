@@ -186,6 +186,7 @@ def test_all_conditions_of_a_rule_hold(settings: Settings, rule: dict[str, tuple
 @pytest.mark.long
 def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD, handbook={"sources": ("handbook",)})
+    scoped = scoped.changed(merging={"types": {"map": {"location": "qqplace"}}})
     write_all(scoped, {**SHOWN, **HIDDEN})
     decisions = [
         Decision(action="retype", names=("Halden Weir",), type="qqtype", scopes=("board",)),
@@ -195,6 +196,8 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
         Decision(action="describe", names=("Jonas Feld",), text="A person qqshown.", scopes=("board",)),
         Decision(action="add", names=("Helena Vik",), type="person", text="qqadded", scopes=("handbook",)),
         Decision(action="rename", names=("Priya Nair",), into="Codename qqnew"),
+        Decision(action="retype", names=("Marta Lindqvist",), type="qqplace"),
+        Decision(action="retype", names=("Helena Vik",), type="chair", scopes=("handbook",)),
     ]
     for one in decisions:
         take(scoped, [one])
@@ -209,7 +212,8 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
     assert board["Bergen"]["type"] == "person"
     assert "Orrin Instruments" in board
     assert board["Jonas Feld"]["description"] == "A person qqshown."
-    assert "Helena Vik" in handbook
+    assert board["Marta Lindqvist"]["type"] == "qqplace"
+    assert handbook["Helena Vik"]["type"] == "chair"
     said = json.dumps(found)
     for word in ("qqhidden", "qqnew", "Nightjar"):
         assert word not in said

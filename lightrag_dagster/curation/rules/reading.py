@@ -47,14 +47,16 @@ class InForce:
     def within(self, scope: str, found: Collection[str], types: Collection[str]) -> "InForce":
         """Return the decisions that act in a scope, resolved: they tell its readers nothing that its documents do not.
 
-        Each of the names of one is in the documents that the scope shows, `found` are the ids of those that are; but
-        for additions. Texts of people, of `describe` and `add`, belong to the scopes that the decision names, and so
-        does a type that is not among `types`, those of these documents.
+        Each of the names of one is in the documents that the scope shows, `found` are the ids of those that are, or in
+        an addition for the scope. Texts of people, of `describe` and `add`, belong to the scopes that the decision
+        names, and so does a type that is not among `types`, those of these documents.
 
         Raises:
             DecisionError: they cannot all hold without the others.
         """
-        return resolved([one for one in self.decisions if _acts(one.decision, scope, found, types)])
+        additions = (one.decision for one in self.decisions if one.decision.action == "add")
+        there = {*found, *(each for one in additions if scope in one.scopes for each in one.ids)}
+        return resolved([one for one in self.decisions if _acts(one.decision, scope, there, types)])
 
 
 def _acts(decision: Decision, scope: str, found: Collection[str], types: Collection[str]) -> bool:

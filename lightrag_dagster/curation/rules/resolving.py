@@ -230,13 +230,20 @@ class _Resolving:
         for decision, place in self._of("remove"):
             yield self._subject(decision, place), place
 
+    def _kept(self, one: Placed, removed: dict[str, str], does: str) -> str:
+        """Return the id of what a decision speaks of, which neither itself nor at an end may be removed."""
+        subject = self._subject(one.decision, one.place)
+        for each in filter(removed.__contains__, (subject, *map(self._entity, one.decision.names))):
+            which = "what" if each == subject else "an end of what"
+            raise DecisionError(f"{removed[each]} removes {which} {one.place} {does}; remove one of them")
+        return subject
+
     def _texts(self, removed: dict[str, str]) -> Iterator[WrittenText]:
         found: dict[tuple[str, str], tuple[str, str]] = {}
-        for decision, place in self._of("retype", "describe"):
-            subject, column = self._subject(decision, place), _TEXTS[decision.action]
+        for one in self._of("retype", "describe"):
+            (decision, place), column = one, _TEXTS[one.decision.action]
+            subject = self._kept(one, removed, f"gives a {column}")
             text = type_as_read(decision.type) if column == "type" else str(decision.text)
-            if subject in removed:
-                raise DecisionError(f"{removed[subject]} removes what {place} gives a {column}; remove one of them")
             before, elsewhere = found.setdefault((subject, column), (text, place))
             if text != before:
                 raise DecisionError(
@@ -247,10 +254,7 @@ class _Resolving:
     def _added(self, removed: dict[str, str]) -> Iterator[Placed]:
         found: dict[str, str] = {}
         for one in self._of("add"):
-            subject = self._subject(one.decision, one.place)
-            for each in filter(removed.__contains__, (subject, *map(self._entity, one.decision.names))):
-                which = "what" if each == subject else "an end of what"
-                raise DecisionError(f"{removed[each]} removes {which} {one.place} adds; remove one of them")
+            subject = self._kept(one, removed, "adds")
             if (before := found.setdefault(subject, one.place)) != one.place:
                 raise DecisionError(f"{before} and {one.place} add the same; remove one of them")
             yield one

@@ -25,7 +25,7 @@ def effect_of(curation: Curation, decided: "Decided", merged: "Merged", types: T
     for path in merged.entity_evidence if types != TypeSettings() else ():
         for one in read_parquet(path, ["type"])["type"].value_counts().to_pylist():
             given[normalise_type(one["values"])] += one["counts"]
-    mapped = {one: types.map.get(one, one) for one in given}
+    mapped, allowed = {one: types.map.get(one, one) for one in given}, ("other", *types.allowed)
     return CurationRecord(
         written=[WrittenRecord(**asdict(one)) for one in curation.written],
         unmatched=decided.unmatched,
@@ -33,7 +33,7 @@ def effect_of(curation: Curation, decided: "Decided", merged: "Merged", types: T
         idle=_idle(curation, decided, merged),
         undecided=decided.undecided,
         mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
-        disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in types.allowed),
+        disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in allowed),
     )
 
 

@@ -235,6 +235,7 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], facts: Paths, *, 
     with space.open({"chosen": [space.path("chosen")]}) as connection:
         space.view_inputs(connection, "chunk", inputs)
         space.view_inputs(connection, "entity_mention", inputs, facts)
+        space.view_inputs(connection, "relation_mention", inputs)
         nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"
         nameless += " (SELECT DISTINCT chunk_id FROM entity_mention) m ON c.chunk_id = m.chunk_id"
         if not wanted and not database.count(connection, nameless):

@@ -95,6 +95,10 @@ def test_names_that_are_merged_into_none_have_the_id_of_the_first() -> None:
             "line 1 and line 2 give two descriptions, 'x' and 'y'; remove one of them",
         ),
         ([remove("A"), describe("x", "A")], "line 1 removes what line 2 gives a description; remove one of them"),
+        (
+            [remove("A"), describe("x", "B", "A")],
+            "line 1 removes an end of what line 2 gives a description; remove one of them",
+        ),
         ([remove("A"), {"action": "add", "names": ("A",)}], "line 1 removes what line 2 adds; remove one of them"),
         (
             [{"action": "add", "names": ("A",)}, {"action": "add", "names": ("a",), "type": "person"}],

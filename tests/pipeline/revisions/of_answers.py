@@ -70,6 +70,7 @@ _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
     "failed": ("failed", []),
     "only a marker": ("ok", [DONE]),
     "nothing usable": ("ok", ["I cannot help with that."]),
+    "a name with two dashes": ("ok", ["relation<|#|>COVID\u201119<|#|>COVID-19<|#|>same<|#|>It is itself.\n"]),
     "reasoning": ("ok", [f"<think>entity<|#|>No<|#|>Person<|#|>Not meant.\n</think>\n{ROWS}"]),
     "other marks": ("ok", [ROWS.replace("<|#|>", "&lt;|#|&gt;"), ROWS.replace("<|#|>", "＜｜＃｜＞")]),
     "wide characters": (
@@ -208,6 +209,7 @@ def facts() -> dict[str, Any]:
             ),
             "ok",
         ),
+        "with itself": (answer(row(subject="Ada", object="A´da")), "ok"),
         "cut off": (answer(row(), row())[:-40], "truncated"),
         "before a remark": (f"{answer(row())}\n[End of answer]", "ok"),
         "in a fence, with thoughts": (f"<think>Well</think>\n```json\n{answer(row())}\n```", "ok"),

@@ -14,6 +14,7 @@ from lightrag_dagster.assets.status_report import report
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.text_arrays import counted_terms
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
@@ -90,9 +91,28 @@ def merge() -> dict[str, Any]:
         with_terms = merged_from(
             write(Path(folder), crowded_chunks(), [], []), Path(folder), Summariser(), terms="auto"
         )
+        with_names = merged_from(
+            write(
+                Path(folder),
+                crowded_chunks(),
+                [entity("a", "c000", at, name, "Event", "A flood.") for at, name in enumerate(("F\u20111", "F-1"))],
+                [relation("b", "c001", 0, "Carrier Wave Detector", "F-1", "work", "It is seen there.")],
+                readings=[test_facts.reading("a", at) for at in ("c002", "c004", "c006", "c008")],
+                facts=[
+                    test_facts.fact("a", at, 0, "F\u20121", "Age", 40, subject_type=kind)
+                    for at, kind in (("c002", "thing"), ("c004", "thing"), ("c006", "thing"), ("c008", "sport event"))
+                ],
+            ),
+            Path(folder),
+            Summariser(),
+            terms="on",
+        )
         return {
             "terms of chunks without names, as many as chunks": {
                 name: table.to_pylist() for name, table in of_mentions(with_terms).items()
+            },
+            "names in dashes, columns and relations": {
+                name: table.to_pylist() for name, table in of_mentions(with_names).items()
             },
             "facts of a split name": with_facts.merged_facts.to_pylist(),
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
@@ -127,7 +147,8 @@ def stores() -> dict[str, Any]:
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
         words = text_terms("２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, FY2022")
-        return found | arrays | {"names of arrays": [*arrays], "facts": _facts(), "words": words, "types": _types()}
+        found |= {"facts": _facts(), "words": words, "types": _types(), "terms": _terms()}
+        return found | arrays | {"names of arrays": [*arrays]}
 
 
 def _facts() -> list[list[Any]]:
@@ -152,6 +173,13 @@ def _facts() -> list[list[Any]]:
 def _types() -> list[str]:
     """Return the types of the subjects of facts that were read as several."""
     return [row["subject_type"] for row in rows_of({"Ada": ["thing", "vendor"], "Ben": ["thing"]})]
+
+
+def _terms() -> list[bool]:
+    """Return which entities are counted terms."""
+    said = ["A clause.", "A term of these texts."]
+    mask = counted_terms(pa.table({"type": ["term", "other"], "description": said, "degree": [0, 0]}))
+    return [bool(one) for one in mask.to_pylist()]
 
 
 def status_report() -> dict[str, Any]:

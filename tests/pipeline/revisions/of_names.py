@@ -20,12 +20,14 @@ _NAMES = (
     ("Bolt 7", "Bolt 7 and Bolt 8 hold the flange", "j"),
     ("Bolt 8", "Bolt 7 and Bolt 8 hold the flange", "j"),
 )
+_TYPES = {7: "artifact"}
 
 
 def duplicates() -> Mapping[str, Any]:
     """Return the rows and counts of eleven names."""
     entities = [
-        {"entity_id": f"ent-{at:02}", "name": name, "type": "thing", "description": text, "chunk_ids": [chunk]}
+        {"entity_id": f"ent-{at:02}", "name": name, "type": _TYPES.get(at, "thing"), "description": text}
+        | {"chunk_ids": [chunk]}
         for at, (name, text, chunk) in enumerate(_NAMES)
     ]
     relations = pa.table({"src_id": ["ent-00", "ent-01", "ent-09"], "tgt_id": ["ent-07", "ent-07", "ent-10"]})

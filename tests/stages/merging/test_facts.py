@@ -366,6 +366,19 @@ def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp
     assert {tuple(row) for row in tables.entities["file_paths"].to_pylist()} <= {("a/w.txt", "a/x.txt", "b/y.txt")}
 
 
+def test_types_are_compared_as_those_of_answers_and_one_that_says_nothing_comes_last(tmp_path: Path) -> None:
+    named = [
+        entity("a", "c1", 0, "Stent", "medicaldevice", "It holds."),
+        entity("a", "c1", 1, "Lamp", "artifact", "A."),
+    ]
+    of_chunks = [("a", "c2"), ("b", "c3")]
+    facts = [fact(*at, 0, "Stent", "weight", 9, subject_type="medical device") for at in of_chunks]
+    facts += [fact(*at, 1, "Lamp", "price", 9, subject_type="thing") for at in of_chunks]
+    tables = merged(tmp_path, facts, named)
+    assert rows(tables.entities, "name", "type") == [("Lamp", "artifact"), ("Stent", "medicaldevice")]
+    assert {"medicaldevice", "artifact", "thing"} == {*tables.entity_evidence["type"].to_pylist()}
+
+
 @pytest.mark.long
 def test_terms_are_found_beside_facts(tmp_path: Path) -> None:
     facts = [fact("ab"[at % 2], f"c{at:03}", 0, "Ada", "leads", f"Firm {at}") for at in range(3)]
@@ -425,6 +438,16 @@ HERE = [entity("a", "c1", 0, "Kessing", "person", "A man."), entity("a", "c1", 1
             "",
             ["Kessing (person)", "Kessing (place)"],
             marks=pytest.mark.long,
+        ),
+        # a schema may write a type in two words, and people and settings too
+        (
+            [{"action": "split", "names": ("Kessing",), "into": "Kessing (device)", "types": ("Medical Device",)}],
+            [
+                fact("a", "c1", 0, "Kessing", "age", 40),
+                fact("a", "c1", 1, "Kessing", "weight", 9, subject_type="medical device"),
+            ],
+            "",
+            ["Kessing", "Kessing (device)"],
         ),
     ],
 )

@@ -16,7 +16,11 @@ from lightrag_dagster.curation.rules.decisions import Decision, Placed
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.settings.sections import TypeSettings
+from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.evidence import merge_evidence
+from lightrag_dagster.stages.merging.merge import Decided, Merged
+from lightrag_dagster.storage.files import atomic
 from tests.stages.merging.tables import Summariser, Tables, chunk, entity, merged_from, relation, write
 
 _CHUNKS = [chunk("a", "x.txt", 0, "c1"), chunk("a", "x.txt", 1, "c2"), chunk("b", "sky/y.txt", 0, "c3")]
@@ -168,16 +172,20 @@ def test_types_are_mapped_and_those_not_allowed_are_other(tmp_path: Path) -> Non
         entity("a", "c2", 1, "Marta", "person", "z"),
         entity("a", "c1", 1, "Spoon", "utensil", "z"),
         entity("a", "c1", 2, "Stent", "medicaldevice", "as answers are read"),
-        entity("a", "c1", 3, "Probe", "medical device", "as schemas of passes may have it"),
     ]
     allowed, mapped = ["Organization", "person", "Device Class"], {"company": "organization"}
     types = {"allowed": allowed, "map": mapped | {"Medical Device": "device class"}}
     tables = merged(tmp_path, entities, [], types=types)
-    expected = {"Acme": "organization", "Marta": "person", "Spoon": "other"} | dict.fromkeys(
-        ("Stent", "Probe"), "deviceclass"
-    )
+    expected = {"Acme": "organization", "Marta": "person", "Spoon": "other", "Stent": "deviceclass"}
     assert by_name(tables.entities, "type") == {name: (kind,) for name, kind in expected.items()}
     assert "Company" in tables.entity_evidence["type"].to_pylist(), "as extracted"
+
+
+def test_mentions_that_their_answers_call_other_are_not_counted_as_not_allowed(tmp_path: Path) -> None:
+    evidence = tmp_path / "evidence.parquet"
+    atomic.write_parquet(evidence, pa.table({"type": ["Other", "other", "utensil", "person"]}))
+    merged, decided = Merged([], [], [evidence], []), Decided([], [], frozenset(), 0)
+    assert effect_of(NO_DECISIONS, decided, merged, TypeSettings(allowed=("person",))).disallowed == 1
 
 
 mention = st.tuples(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.indexes.text_arrays import counted_terms
 from lightrag_dagster.settings.sections import TermsMode
 from tests.stages.merging.tables import (
     Row,
@@ -15,6 +16,7 @@ from tests.stages.merging.tables import (
     entity,
     merged_from,
     nameless_chunks,
+    relation,
     write,
 )
 
@@ -40,6 +42,26 @@ def test_a_phrase_of_at_least_three_chunks_and_few_of_all_is_an_entity(tmp_path:
     [term] = found.entities.to_pylist()
     assert (term["type"], term["chunk_count"], term["mention_count"]) == ("term", 3, 3)
     assert term["summary_recipe"] is None
+
+
+def test_a_counted_term_is_known_as_one_by_any_type(tmp_path: Path, rows: list[Row]) -> None:
+    named = [entity("b", "c001", 0, "Force Majeure", "term", "A clause of contracts.")]
+    inputs = write(tmp_path, rows, named, [])
+    found = merged_from(inputs, tmp_path, Summariser(), terms="on", types={"map": {"term": "concept"}}).entities
+    assert found.filter(counted_terms(found))["name"].to_pylist() == ["carrier wave detector"]
+    assert {*found["type"].to_pylist()} == {"concept"}
+
+
+@pytest.mark.parametrize("spelt", ["carrier wave detector", "carrier wave’s detector"])
+def test_a_phrase_that_relations_name_is_no_term(tmp_path: Path, rows: list[Row], spelt: str) -> None:
+    for row in rows:
+        row["content"] = row["content"].replace("carrier wave", spelt.removesuffix(" detector"))
+    name = spelt.title().replace("’S", "'s")
+    related = [relation("b", "c001", 0, name, "Jonas Feld", "work", "He opened it.")]
+    found = merged_from(write(tmp_path, rows, [], related), tmp_path, Summariser(), terms="on").entities
+    assert {row["name"]: row["description"] for row in found.to_pylist()} == dict.fromkeys(
+        (name, "Jonas Feld"), "He opened it."
+    )
 
 
 @pytest.mark.long

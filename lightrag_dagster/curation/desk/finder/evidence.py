@@ -27,7 +27,7 @@ _LEAST_ENTITIES = 1_000
 """In a small knowledge base every word is rare: to pick one out of all says at least as much as here."""
 _COMPARED_CHARACTERS = 200
 _SAMPLE = 2_000
-_NO_TYPES = ("", "unknown", "other")
+_NO_TYPES = ("", "unknown", "other", "thing", "term")  # thing of columns, term of counting
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ WITH named AS (
     LEFT JOIN entity_name b ON f.object = b.name
     LEFT JOIN split_chunk s ON f.chunk_id = s.chunk_id AND a.base_id = s.base_id
     LEFT JOIN split_chunk t ON f.chunk_id = t.chunk_id AND b.base_id = t.base_id
-    LEFT JOIN split_type u ON f.chunk_id = u.chunk_id AND a.base_id = u.base_id AND lower(f.subject_type) = u.type
-    LEFT JOIN split_type v ON f.chunk_id = v.chunk_id AND b.base_id = v.base_id AND lower(f.object_type) = v.type
+    LEFT JOIN split_type u ON f.chunk_id = u.chunk_id AND a.base_id = u.base_id AND replace(f.subject_type, ' ', '') = u.type
+    LEFT JOIN split_type v ON f.chunk_id = v.chunk_id AND b.base_id = v.base_id AND replace(f.object_type, ' ', '') = v.type
 )
 SELECT 'fact-' || text_digest(to_json([
            subject_id, relation, object_id, value_kind, number::VARCHAR, unit, value_date::VARCHAR,

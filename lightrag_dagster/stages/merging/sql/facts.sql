@@ -1,6 +1,6 @@
 -- The facts of the readings that count, and the mentions that they add to those of the first reading: of each chunk, the
--- entities and pairs that it does not name there. A relation has one spelling. Registered before: chunk, chosen, reading,
--- fact, entity_mention and relation_mention of these chunks; spelling.
+-- entities and pairs that it does not name there. A relation has one spelling, and types of mentions have no spaces. Registered
+-- before: chunk, chosen, reading, fact, entity_mention and relation_mention of these chunks; spelling.
 CREATE TEMP TABLE chosen_fact AS
 WITH read AS (
     SELECT chunk_id, pass, min((source, path, chunk_index, extraction_key)) AS first
@@ -16,11 +16,11 @@ JOIN chosen c ON f.chunk_id = c.chunk_id
 JOIN spelling s ON f.relation = s.relation;
 
 CREATE TEMP VIEW fact_name AS
-SELECT chunk_id, extraction_source AS source, chosen_key AS extraction_key, subject AS name, subject_type AS type,
-       words, pass, fact_index, 0 AS place
+SELECT chunk_id, extraction_source AS source, chosen_key AS extraction_key, subject AS name,
+       replace(subject_type, ' ', '') AS type, words, pass, fact_index, 0 AS place
 FROM chosen_fact
 UNION ALL
-SELECT chunk_id, extraction_source, chosen_key, object, object_type, words, pass, fact_index, 1
+SELECT chunk_id, extraction_source, chosen_key, object, replace(object_type, ' ', ''), words, pass, fact_index, 1
 FROM chosen_fact WHERE object IS NOT NULL;
 
 CREATE TEMP TABLE mention_beside AS

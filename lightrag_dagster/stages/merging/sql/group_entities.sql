@@ -1,5 +1,6 @@
 -- What the mentions of each entity yield. An entity that only relations name takes spelling, descriptions and provenance
--- from those relations, and counts no mention. All mentions count and vote; descriptions are those of the chunks listed.
+-- from those relations, and counts no mention. All mentions count and vote, those of `thing` (of facts) last;
+-- descriptions are those of the chunks listed.
 -- What a person wrote takes the place of all that, but for the type of an addition (source `curation`). Registered before: written.
 CREATE TEMP TABLE entity_statement AS
 SELECT entity_id AS id, name, allowed_type(type) AS type, strip(description) AS description,
@@ -25,7 +26,7 @@ WITH spelling AS (
 kind AS (
     SELECT id, type
     FROM (SELECT id, type, count(*) AS votes, bool_and(source = 'curation') AS added FROM entity_statement GROUP BY id, type)
-    QUALIFY row_number() OVER (PARTITION BY id ORDER BY added, votes DESC, type) = 1
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY added, type = 'thing', votes DESC, type) = 1
 ),
 counted AS (SELECT id, count(*) FILTER (mentioned) AS mention_count FROM entity_statement GROUP BY id),
 ending AS (SELECT entity_id AS id, count(DISTINCT relation_id) AS degree FROM endpoint GROUP BY entity_id)

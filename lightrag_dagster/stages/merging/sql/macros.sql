@@ -6,13 +6,12 @@
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 
 -- The type that a type as extracted stands for, and that of its entity: one that is not allowed is `other`.
--- Those of settings have no spaces, and those of passes may have some.
 CREATE MACRO mapped_type(type) AS
-    coalesce(getvariable('types_mapped')[list_position(getvariable('types'), replace(lower(type), ' ', ''))], lower(type));
+    coalesce(getvariable('types_mapped')[list_position(getvariable('types'), lower(type))], lower(type));
 
 CREATE MACRO allowed_type(type) AS
     CASE WHEN len(getvariable('types_allowed')) = 0
-              OR list_contains(getvariable('types_allowed'), replace(mapped_type(type), ' ', ''))
+              OR list_contains(getvariable('types_allowed'), mapped_type(type))
          THEN mapped_type(type) ELSE 'other' END;
 
 CREATE MACRO descriptions_hash(descriptions, failed) AS

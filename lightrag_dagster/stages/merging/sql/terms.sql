@@ -1,5 +1,6 @@
 -- Phrases of chunks that are terms of their field, as mentions. A phrase is one to four words of letters in a row without a
--- stop word, its last word in the singular. Registered before: stop_word. Reads chunk, chosen and entity_mention.
+-- stop word, its last word in the singular. Registered before: stop_word. Reads chunk, chosen and mentions.
+CREATE TEMP MACRO spelt(text) AS replace(lower(text), '’', '''');
 CREATE TEMP MACRO singular(word) AS
     CASE WHEN len(word) < 4 OR word NOT LIKE '%s' OR regexp_matches(word, '(ss|us|is|ics)$') THEN word
          WHEN len(word) > 4 AND word LIKE '%ies' THEN left(word, len(word) - 3) || 'y'
@@ -22,7 +23,7 @@ CREATE TEMP MACRO is_general(word) AS word IN (
 
 CREATE TEMP TABLE phrase AS
 WITH passage AS (
-    SELECT chunk_id, regexp_extract_all(lower(any_value(content)), '\p{L}+(?:[-''’]\p{L}+)*|[^\s\p{L}]+') AS tokens
+    SELECT chunk_id, regexp_extract_all(spelt(any_value(content)), '\p{L}+(?:[-'']\p{L}+)*|[^\s\p{L}]+') AS tokens
     FROM chunk SEMI JOIN chosen USING (chunk_id) GROUP BY chunk_id
 ),
 token AS (SELECT chunk_id, unnest(tokens) AS word, generate_subscripts(tokens, 1) AS place FROM passage),
@@ -42,7 +43,11 @@ CREATE TEMP TABLE frequency AS
 SELECT phrase, string_split(phrase, ' ') AS words, count(*) AS chunks FROM phrase GROUP BY phrase;
 
 CREATE TEMP TABLE named AS
-SELECT DISTINCT lower(m.name) AS phrase FROM entity_mention m
+SELECT DISTINCT spelt(name) AS phrase FROM (
+    SELECT source, chunk_id, extraction_key, name FROM entity_mention
+    UNION ALL
+    SELECT source, chunk_id, extraction_key, unnest([src, tgt]) FROM relation_mention
+) m
 JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key;
 
 CREATE TEMP TABLE term AS
