@@ -19,4 +19,7 @@ WHERE coalesce(subject_id = $subject::VARCHAR, $subject IS NULL)
   AND ($text::VARCHAR IS NULL OR lower(value) = lower($text)
        -- The sign of the difference says whether a number or date is as compared; yes and no are no numbers.
        OR list_contains($signs::INT[], sign(coalesce(number - $number::DOUBLE, value_date - $day::DATE))::INT)
-          AND (value_kind = 'yes/no') = $is_answer AND coalesce(unit = $unit::VARCHAR, $unit IS NULL))
+          AND (value_kind = 'yes/no') = $is_answer
+          -- MW and mW are two units; one that no fact has as it is asked for, such as mw, is each of them.
+          AND coalesce(unit = $unit::VARCHAR OR lower(unit) = lower($unit)
+                       AND NOT EXISTS (SELECT 1 FROM fact WHERE unit = $unit), $unit IS NULL))

@@ -110,7 +110,7 @@ class _Mail:
         if not any(kept):
             kept = [text.strip() for text, _ in read]
         else:
-            answered = [answered_mail(text, subject).splitlines() for text, _ in read]
+            answered = [answered_mail(text, subject, marked=marked).splitlines() for text, marked in read]
             self.answered += sum(bool(line.strip()) for lines in answered for line in lines)
         for (text, _), own in zip(read, kept, strict=True):
             self.left_out += (Counter(text.splitlines()) - Counter(own.splitlines())).elements()

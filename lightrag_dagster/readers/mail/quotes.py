@@ -20,7 +20,8 @@ _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
 _DAY = r"(?:(?<!\d)\d{4}(?!\d)|\d[./-]\d\d?[./-]\d\d)"
 _TIME = r"(?<![\d.])\d\d?(?:[:.]\d\d(?![\d.])|\s?h(?:\s?\d\d)?\b|\s?Uhr\b)"
-_OF_MAIL = re.compile(rf".*@|(?=.*{_DAY}).*{_TIME}")  # an address, or a day with a time
+_DATE = re.compile(rf"(?=.*{_DAY}).*{_TIME}")
+_OF_MAIL = re.compile(rf".*@|{_DATE.pattern}")  # an address, or a day with a time
 _SENDERS = (
     "from|von|de|de la|da|fra|från|frá|van|od|lähettäjä|saatja|nuo|feladó|kimden|gönderen|dari|từ|από|от|від|מאת|من|"
     "จาก|发件人|發件人|寄件者|寄件人|差出人|送信者|보낸 ?사람"
@@ -41,17 +42,17 @@ def without_quotes(text: str, subject: str, *, marked: bool = True, answers: boo
     below it stays, for the answer needs it. In an answer, by its subject, the text after the header of the earlier mail
     is a quote too.
     """
-    lines = [line.rstrip("\r") for line in text.removesuffix(answered_mail(text, subject)).split("\n")]
+    lines = [line.rstrip("\r") for line in text.removesuffix(answered_mail(text, subject, marked=marked)).split("\n")]
     if marked and (answers or _REPLY.match(subject) or any(map(_is_attributed, _beginnings(lines)))):
         lines = list(_without_quotes(lines))
-    return "\n".join(_without_signatures(lines, _without_prefixes(subject))).strip()
+    return "\n".join(_without_signatures(lines, _without_prefixes(subject), marked=marked)).strip()
 
 
-def answered_mail(text: str, subject: str) -> str:
+def answered_mail(text: str, subject: str, *, marked: bool = True) -> str:
     """Return the text from the header of the mail that it answers; "" without one, and if its subject answers none."""
     lines = text.split("\n")
-    headers = _headers_about(_without_prefixes(subject), lines, answered=True) if _REPLY.match(subject) else iter(())
-    return "\n".join(lines[next(headers, len(lines)) :])
+    headers = _headers_about(_without_prefixes(subject), lines, marked=marked, answered=True)
+    return "\n".join(lines[next(headers, len(lines)) :]) if _REPLY.match(subject) else ""
 
 
 def begins_with_header(text: str) -> bool:
@@ -60,16 +61,18 @@ def begins_with_header(text: str) -> bool:
     return sum(bool(_NAME.match(line)) for line in lines[:4]) >= 2
 
 
-def _headers_about(subject: str, lines: Sequence[str], *, answered: bool = False) -> Iterator[int]:
+def _headers_about(subject: str, lines: Sequence[str], *, marked: bool, answered: bool = False) -> Iterator[int]:
     """Yield the starts of headers with a subject, including the line that divides them from the text above.
 
-    That of an `answered` mail begins with its sender, and has an address or a time: tickets have `Status: closed`.
+    That of an `answered` mail begins with its sender, and has an address or a time: tickets have `Status: closed`. In a
+    page the time is on a line below the sender.
     """
-    for start, end in _headers(lines):
+    for start, end in _headers(lines, spaced=not marked):
         if answered:
             start = next((one for one in range(start, end) if _SENDER.match(lines[one].strip())), end)
         values = [found[1] for line in lines[start:end] if (found := _HEADER.match(line.strip()))]
-        is_mail = not answered or (len(values) >= _HEADERS and any(map(_OF_MAIL.match, values)))
+        is_sent = any(map(_OF_MAIL.match, values) if marked else map(_DATE.match, values[1:]))
+        is_mail = not answered or (len(values) >= _HEADERS and is_sent)
         if is_mail and subject and subject in map(_without_prefixes, values):
             divider = start
             while divider and not lines[divider - 1].strip():
@@ -77,13 +80,13 @@ def _headers_about(subject: str, lines: Sequence[str], *, answered: bool = False
             yield divider - 1 if divider and _DIVIDER.match(lines[divider - 1]) else start
 
 
-def _headers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each header; blank lines are between its lines where a page had them."""
+def _headers(lines: Sequence[str], *, spaced: bool) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each header; between `spaced` lines, those of a page, are blank ones."""
     start = count = 0
     for end, line in enumerate([*map(str.strip, lines), "."]):
         if _HEADER.match(line):
             start, count = (start if count else end), count + 1
-        elif line:
+        elif line or not spaced:
             if count >= _HEADERS:
                 yield start, end
             count = 0
@@ -144,10 +147,10 @@ def _attribution(lines: Sequence[str]) -> int:
     return last - 1 if wrapped else last
 
 
-def _without_signatures(lines: Sequence[str], subject: str) -> Iterator[str]:
+def _without_signatures(lines: Sequence[str], subject: str, *, marked: bool) -> Iterator[str]:
     """Yield the lines of a mail and of those that are forwarded in it, each without its signature."""
     forwarded = {number for number, line in enumerate(lines) if _DIVIDER.match(line)}
-    forwarded |= set(_headers_about(subject, lines))
+    forwarded |= set(_headers_about(subject, lines, marked=marked))
     starts = sorted({0, len(lines), *forwarded})
     for start, end in pairwise(starts):
         part = list(lines[start:end])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
@@ -34,6 +34,7 @@ _KEYS = {
     "tail": "object", "target": "object", "time": "when", "date": "when", "quote": "words", "evidence": "words",
 }  # fmt: skip
 """Names that models give our keys."""
+_LISTS = {"facts", "extracted_facts", "items", "results", "rows"}
 
 NO_SUBJECT = "fact without a subject"
 NO_OBJECT = "fact without an object"
@@ -148,8 +149,8 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     while (begun := _BEGINS.search(answer, at)) and (begun.start() < last_quote or not found):
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
-            is_remark = isinstance(value, dict) and [type(one) for one in value.values()] == [str]
-            items += [] if is_remark else _items(value)  # such as {"message": "there are none"}
+            made, lists = [*_items(value)], [*_lists(value)]
+            items += _items(lists) if lists and not any(made) else made
         except RecursionError:
             return items, False, 1
         except ValueError:
@@ -159,14 +160,28 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     return items, found, 0
 
 
-def _items(value: Collection[object]) -> Iterator[Mapping[str, object]]:
-    """Yield the items in a list or an object; an empty one for what says something, but not under our keys."""
-    members = list(value.values() if isinstance(value, dict) else value)
-    within = [[*_items(one)] for one in members if isinstance(one, list | dict)]
+def _items(value: Collection[object], least: int = 3) -> Iterator[Mapping[str, object]]:
+    """Yield the items in a list or an object; an empty one for what says something, but not under our keys.
+
+    An object outside a list says something if it and the keys above it are `least` texts, as a row has three: less is a
+    remark, such as {"status": "ok", "message": "there are none"}.
+    """
+    members, least = (value.values(), least) if isinstance(value, dict) else (value, 1)
+    within = [[*_items(one, max(1, least - 1))] for one in members if isinstance(one, list | dict)]
     if isinstance(value, dict):
         fields, said = _fields(value), [*filter(any, within)]  # beside facts, other objects are remarks
         within = said or ([[fields]] if fields.keys() & {"subject", "relation", "words"} else within)
-    yield from chain(*within) if within or not any(isinstance(one, str) and one for one in members) else [{}]
+    is_said = sum(isinstance(one, str) and bool(one) for one in members) >= least
+    yield from chain(*within) if within or not is_said else [{}]
+
+
+def _lists(value: Collection[object]) -> Iterator[Collection[object]]:
+    """Yield the lists of facts in an answer, beside which others are remarks; an empty one for null or a text."""
+    for key, one in value.items() if isinstance(value, dict) else zip(repeat(""), value):
+        if key.strip().lower() in _LISTS:
+            yield one if isinstance(one, list | dict) else []
+        elif isinstance(one, list | dict):
+            yield from _lists(one)
 
 
 def _fields(item: Mapping[str, object]) -> dict[str, object]:

@@ -49,7 +49,8 @@ FINE = r"[ ]?(?:/|(?:per|pro|je|par|por|al|a)[ ])[ ]?(?:l|lit\w+|k?wh|kilowatt\w
 """Behind a currency: a price with a third decimal, as that of a litre of fuel or a kilowatt hour."""
 
 CURRENCY_SIGN = "[$¢£¥฿\u20a0-\u20c0]"
-_SPELLED = re.compile(r"[^\W\d_]{4,}")  # a word; shorter ones may be symbols, of which MW and mW are two
+_SPELLED = re.compile(r"(?!(?:[b-df-hj-np-tv-xz]+|.?var|.mol)\b)[^\W\d_]{4}", re.IGNORECASE)
+"""The beginning of a word; what is shorter or has no vowel may be a symbol, of which MW and mW are two."""
 _HYPHEN = re.compile(rf"-(?={CURRENCY_SIGN}$)|(?<=^US) (?=\$$)", re.IGNORECASE)
 NO_CENTS = r"[.,][-–—]+(?!\d)"
 _BY_DECIMAL = {".": {",": True, ".": False}, ",": {",": False, ".": True}}
@@ -96,12 +97,17 @@ def read_yes_no(words: str) -> bool | None:
 
 
 def unit_of(word: str) -> str:
-    """Return a unit with the code of a currency's sign or name, words in small letters and symbols as they are."""
+    """Return a unit with the code of a currency's sign or name, words in small letters and symbols as they are.
+
+    `Days` and `DAYS` are words; `MVAr`, `mmHg` and `EUR/Stück` stay.
+    """
+    if _SPELLED.match(word) and (word.isupper() or word[1:] == word[1:].lower()):
+        word = word.lower()
     plain, first = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else ""), _FIRST.match(word)
     whole = meanings("units").get(plain.casefold())
     if whole or not first or first[0] == word:
-        return whole or _SPELLED.sub(lambda found: found[0].lower(), plain)
-    return unit_of(first[0]) + _SPELLED.sub(lambda found: found[0].lower(), word[first.end() :])
+        return whole or plain
+    return unit_of(first[0]) + word[first.end() :]
 
 
 @cache

@@ -270,6 +270,7 @@ def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> No
         ("2021-55", 1),
         ("2021-56", 0),
         (">=5 MW", 1),
+        (">=5 mw", 2),
     ],
 )
 def test_a_value_is_read_as_facts_are(spelled: KnowledgeBase, value: str, number: int) -> None:

@@ -114,6 +114,21 @@ def test_the_earlier_mail_below_its_header_in_a_page_is_quoted(frame: str) -> No
     assert found.note == "lines of answered mails are left out: 6"
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("text/plain", "From: Berlin, 12 June 2024, 14:30\n\nTo: Oslo\n\nPurpose: Bridge"),
+        (PAGE, "<p>From: 10:00 on 3 June 2024</p><p>Place: Oslo</p><p>Topic: Bridge</p>"),
+        (PAGE, "<p>From: Anna (anna@example.org)</p><p>Place: Oslo</p><p>Topic: Bridge</p>"),
+    ],
+)
+def test_spaced_lines_of_a_plan_are_no_header_of_an_earlier_mail(kind: str, fields: str) -> None:
+    mail = f"Content-Type: {kind}\n\nThe plan:\n\n{fields}\n\nIt opens in May."
+    found = read(mail.encode(), b"Subject: Re: Bridge\n")
+    assert "It opens in May." in found.text
+    assert found.note is None
+
+
 def test_a_line_with_a_colon_above_the_header_of_the_earlier_mail_is_the_authors() -> None:
     assert without_quotes(f"Agreed: replace it.\n{OUTLOOK.format('Seal')}", "Re: Seal") == "Agreed: replace it."
 
