@@ -12,7 +12,9 @@ STRUCK = r"text-decoration(?:-line)?:[^;}]*line-through"
 
 _NUMBER = re.compile(r"[+\-−–]?\d+|\d+[+\-−–]")  # the second as the charge of an ion
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_HEADING = re.compile(r"^#{1,6}(?=\s)|(?:\A|(?<=[^\n]\n)) {0,3}(?!-- $)(?=(?:=+|-+)[ \t\r]*$)", re.MULTILINE)
+_HEADING = re.compile(
+    r"^#{1,6}(?=\s)|(?:\A|(?<=[^\n]\n)) {0,3}(?!-(?:- |[ \t\r]*)$)(?=(?:=+|-+)[ \t\r]*$)", re.MULTILINE
+)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
 _CODE_OR_MARKED = re.compile(
     r"(?P<code>^(?P<fence> {0,3}(?:```+|~~~+)).*?^(?P=fence).*?$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
@@ -62,6 +64,11 @@ def alternative_text(text: str) -> str:
 def check_box(checked: bool) -> str:
     """Return a check box as Markdown writes it."""
     return "[x]" if checked else "[ ]"
+
+
+def letters(text: str) -> str:
+    """Return the letters of a text, to compare a heading with its entry in a table of contents."""
+    return "".join(filter(str.isalpha, text)).casefold()
 
 
 def no_heading(line: str) -> str:

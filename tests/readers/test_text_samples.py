@@ -174,9 +174,10 @@ TABLES = {
     "duckdb-bar.csv": TABLE,
     "duckdb-header.csv": "| Station | Level | Note |\n| --- | --- | --- |",
     "duckdb.tsv": TABLE,
-    "jq.csv": "|  |  |  |\n" + TABLE.split("\n", 1)[1],
+    "jq.csv": "| Kingfisher | 1.42 | über Nacht, um 12 cm gefallen |\n| --- | --- | --- |\n" + TABLE.split("\n", 3)[3],
     # What jq writes for a line break in a cell.
-    "jq.tsv": "|  |  |  |\n" + TABLE.split("\n", 1)[1].replace("; ", ";\\n"),
+    "jq.tsv": "| Kingfisher | 1.42 | über Nacht, um 12 cm gefallen |\n| --- | --- | --- |\n"
+    + TABLE.split("\n", 3)[3].replace("; ", ";\\n"),
     "libreoffice-1252.csv": TABLE,
     "libreoffice-shift-jis.csv": "| 観測所 | 水位 |\n| --- | --- |\n| Kingfisher | 1.42 |\n"
     "| 春に清掃されました。 | 0.97 |\n| ひびが入っていた。 | 0.5 |",

@@ -43,7 +43,7 @@ _LATE_FENCE = re.compile(r"(?:(?<=\S) |(?<=[^\s`]))(`{3,})(?=\n)")  # as of code
 _FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
 _INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
 _WHOLE = re.compile(
-    r"<(?:!doctype|html|head|title|body|main|article|nav|header|footer|aside)\b", re.IGNORECASE
+    r"<(?:!doctype|html|head|title|meta|link|style|body|main|article|nav|header|footer|aside)\b", re.IGNORECASE
 )  # else a part of a page
 _OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
@@ -252,5 +252,5 @@ def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
 def _first_text(tree: lxml_html.HtmlElement, xpath: str) -> str | None:
     for element in tree.xpath(xpath):
         if text := " ".join(element.text_content().split()):
-            return str(text)
+            return str(text).replace("&", "&amp;")  # as properties resolve references, which the parser did
     return None

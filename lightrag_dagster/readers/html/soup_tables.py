@@ -8,7 +8,6 @@ from copy import copy
 from itertools import zip_longest
 from typing import Any
 
-from lightrag_dagster.readers.header_row import says_names
 from lightrag_dagster.readers.html.spans import span
 
 _MOST_PLACES = 50_000  # of a table with joined cells
@@ -91,32 +90,8 @@ def _tidy(soup: Any, table: Any, rows: list[Any]) -> None:
             grid = _grid(rows)
         header = [row for row in header if row in rows] or (rows[:2] if _has_two_headers(grid, width) else [])
         _fill(soup, rows, grid, width)
-    for row in rows:
-        if not _cells(row):
-            row.decompose()
     if len(header) > 1:
         _join(header)
-    elif not header and _begins_with_values(rows := _rows(table)):
-        empty = soup.new_tag("tr")
-        empty.extend(soup.new_tag("th") for _ in range(max(len(_cells(row)) for row in rows)))
-        rows[0].insert_before(empty)
-
-
-def _begins_with_values(rows: Sequence[Any]) -> bool:
-    """Return True if the first row of a table has values: by those below, or since its first cell alone is a label."""
-    heads = [[cell.name == "th" or _is_bold(cell) for cell in _cells(row)] for row in rows[:2]]
-    if len(heads) > 1 and all(first and others and not any(others) for first, *others in heads):
-        return True
-    texts = ([_text(cell) for cell in _cells(row)] for row in rows)
-    return not any(heads[0]) and says_names(texts) is False
-
-
-def _is_bold(cell: Any) -> bool:
-    return bool(cell.get_text()) and "".join(one.get_text() for one in cell(("b", "strong"))) == cell.get_text()
-
-
-def _text(cell: Any) -> str:
-    return " ".join(cell.get_text().split())
 
 
 def _grid(rows: Sequence[Any]) -> _Grid:
@@ -160,6 +135,8 @@ def _fill(soup: Any, rows: Sequence[Any], grid: _Grid, width: int) -> None:
         whole = [cell.extract() for cell in filled.get(number, ())]
         row.clear()  # of the line ends between the cells
         row.extend(whole)
+        if not whole:
+            row.decompose()
     for cell in cells:
         cell.attrs = {name: said for name, said in cell.attrs.items() if name not in ("colspan", "rowspan")}
 
@@ -202,7 +179,7 @@ def _has_two_headers(grid: _Grid, width: int) -> bool:
 def _join(rows: Sequence[Any]) -> None:
     """Make one header row of several: the different texts of a column, one after the other."""
     for column in zip_longest(*map(_cells, rows)):
-        texts = [_text(cell) for cell in column if cell is not None]
+        texts = [" ".join(cell.get_text().split()) for cell in column if cell is not None]
         if column[0] is None:
             rows[0].append(next(cell for cell in column if cell is not None))
         else:

@@ -4,11 +4,11 @@ Markdown needs a header row, and pages have tables without one. As pandoc does, 
 its first row looks like a header.
 """
 
+import re
 from collections.abc import Sequence
 
 from lxml import html as lxml_html
 
-from lightrag_dagster.readers.header_row import says_names
 from lightrag_dagster.readers.html.blocks import make_paragraph, unname
 from lightrag_dagster.readers.html.spans import Row, spread
 
@@ -18,7 +18,10 @@ EMPTY = "\ue000"
 _ROWS = "./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"
 _PARTS = ("thead", "tbody", "tfoot", "tr", "td", "th", "colgroup")
 _BLOCKS = "|".join(f".//{tag}" for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "article", "form"))
+_NUMBER_LENGTH = 40
 _LONG = 400  # characters; a cell with more is a part of the page
+_UNIT = r"[^\W\d_]{1,4}[²³]?(?:/[^\W\d_]{1,3})?"
+_NUMBER = re.compile(rf"[\s(+\-−–~<>≤≥±$€£¥]*\d[\d\s.,:/%°'’×\-–]*(?:{_UNIT})?[\s)%*†€]*")
 
 
 def tidy_tables(tree: lxml_html.HtmlElement) -> None:
@@ -113,8 +116,10 @@ def _looks_like_header(first: Row, others: Sequence[Row]) -> bool:
         return False
     if not texts[0] or all(_is_bold(cell) for cell in first):
         return True
-    is_short = max(map(len, texts)) <= _LONG // 4
-    return is_short and says_names([*map(_text, row)] for row in (first, *others)) is True
+    if any(map(_is_number, texts)) or max(map(len, texts)) > _LONG // 4:
+        return False
+    columns = ([_text(row[place]) for row in others if place < len(row)] for place in range(len(first)))
+    return any(any(below) and all(map(_is_number, filter(None, below))) for below in columns)
 
 
 def _text(cell: lxml_html.HtmlElement) -> str:
@@ -124,3 +129,7 @@ def _text(cell: lxml_html.HtmlElement) -> str:
 def _is_bold(cell: lxml_html.HtmlElement) -> bool:
     bold = [_text(one) for one in cell.xpath("./b | ./strong | ./p/b | ./p/strong")]
     return " ".join(bold) == _text(cell)
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= _NUMBER_LENGTH and bool(_NUMBER.fullmatch(text))

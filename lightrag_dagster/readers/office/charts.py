@@ -5,6 +5,7 @@ import re
 from lxml import etree
 
 from lightrag_dagster.readers.office.sheets.number_formats import general, number_format
+from lightrag_dagster.readers.office.word.xml import number
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -38,7 +39,7 @@ def diagram_text(diagram: etree._Element) -> str:
     below: dict[str, list[tuple[int, str]]] = {}
     for link in diagram.iterfind("{*}cxnLst/{*}cxn"):
         if link.get("type", "parOf") == "parOf":
-            order = int(link.get("srcOrd") or 0)
+            order = number(link.get("srcOrd")) or 0
             below.setdefault(link.get("srcId") or "", []).append((order, link.get("destId") or ""))
     placed = {name for others in below.values() for _, name in others}
     texts, lines = dict(zip(names, map(_words, points), strict=True)), list[str]()
@@ -67,7 +68,7 @@ def _points(series: etree._Element, name: str) -> dict[int, str]:
     found: dict[int, str] = {}
     for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
         value = _shown(point)
-        place = int(point.get("idx") or 0)
+        place = number(point.get("idx")) or 0
         found[place] = f"{value} {found[place]}" if place in found else value
     return found
 

@@ -9,7 +9,6 @@ from itertools import chain, dropwhile, groupby, islice, zip_longest
 from lightrag_dagster.core.text.sanitise import with_characters
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
-from lightrag_dagster.readers.header_row import NUMBER, says_names
 from lightrag_dagster.readers.plain.escapes import with_json
 
 _DELIMITERS = ",;\t|"
@@ -19,11 +18,12 @@ _SAID = re.compile(r"sep=([^\r\n\"])\r?\n")
 _ESCAPED_QUOTE = re.compile(r'\\"[^",;\t|\r\n]')
 _SAMPLE_ROWS = 20
 _MOST_TITLES = 20  # lines
+_NUMBER = re.compile(r"[\W_]*\d")
 _MAX_CELL = 1_000_000  # characters; the library's own limit is 131,072
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as a Markdown table without empty rows and columns, the first one as its header unless it has values.
+    """Return rows as a Markdown table, the first one as its header; rows and columns that are empty are left out.
 
     Line breaks in a cell become spaces. Short rows stay short, so that a table is never much longer than its cells.
     """
@@ -34,10 +34,9 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     first = min(next(place for place, cell in enumerate(row) if cell) for row in cells)
     cells = [row[first:] for row in cells]
     width = max(_used(row) for row in cells)
-    is_named = says_names(cells) is not False
-    header = (cells[0][:width] if is_named else []) + [""] * width
-    lines = [_line(header[:width]), "|" + " --- |" * width]
-    lines += (_line(row[: _used(row)]) for row in cells[is_named:])
+    header = cells[0][:width] + [""] * (width - len(cells[0]))
+    lines = [_line(header), "|" + " --- |" * width]
+    lines += (_line(row[: _used(row)]) for row in cells[1:])
     return "\n".join(lines)
 
 
@@ -84,9 +83,9 @@ def _parts(rows: Iterable[list[str]]) -> list[list[list[str]]]:
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     """Return True if the first row has only words, and a column below it only numbers."""
     names, *below = rows
-    if not below or not all(names) or len(names) < max(map(_used, below)) or any(map(NUMBER.match, names)):
+    if not below or not all(names) or len(names) < max(map(_used, below)) or any(map(_NUMBER.match, names)):
         return False
-    return any(all(map(NUMBER.match, column)) for column in zip_longest(*below, fillvalue=""))
+    return any(all(map(_NUMBER.match, column)) for column in zip_longest(*below, fillvalue=""))
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -123,7 +122,7 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
         if (
             0 < names <= _MOST_TITLES
             and max(above) < used[names]
-            and not all(map(NUMBER.match, filter(None, rows[names])))
+            and not all(map(_NUMBER.match, filter(None, rows[names])))
             and used[names] >= max(used[names:])
         ):
             return names

@@ -53,6 +53,7 @@ def test_the_main_text_keeps_its_headings_and_lists(body: str) -> None:
         ("<html><body><h1>Note</h1><p>Hi</p></body></html>", ("Note", "# Note\n\nHi")),
         ("<p>Hi there, <b>Bob</b>", (None, "Hi there, **Bob**")),
         ("just text", (None, "just text")),
+        ("<title>A &amp;amp; B</title><p>Text", ("A &amp; B", "Text")),
         ("<title>T</title><h1>Only</h1><script>var x</script><!-- c -->tail", ("T", "# Only\n\ntail")),
         (
             "<section><h2>A</h2><p>a</p></section><section><h2>B</h2><p>b</p></section>",
@@ -114,7 +115,8 @@ def test_undecodable_bytes_say_why() -> None:
 def test_a_part_of_a_page_as_of_a_cell_is_read_whole(before: str, part: str, text: str) -> None:
     failed = "The pump of Halden failed on Monday, and no one was there to see it."
     assert read(f"{before}<p>{failed}</p>{part}".encode()).text == f"{failed}\n\n{text}"
-    assert str(read(f"{before}<body><p>{failed}</p>{part}</body>".encode()).text).endswith((failed, ":"))
+    for whole in ("<body>", "<meta charset=utf-8>", "<link rel=icon href=x>", "<style>p {color: red}</style>"):
+        assert str(read(f"{before}{whole}<p>{failed}</p>{part}".encode()).text).endswith((failed, ":"))
 
 
 def test_escapes_in_code_are_the_authors() -> None:

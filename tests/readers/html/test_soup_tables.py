@@ -78,47 +78,6 @@ def test_titles_stand_above_and_several_header_rows_are_one(page: str, text: str
     assert to_markdown(page).strip() == text
 
 
-BOLD = "<td><p><strong>{}</strong></p></td>"
-
-
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
-        (table(cells("North", "12"), cells("South", "13")), lines("|  |  |", "| North | 12 |", "| South | 13 |")),
-        (
-            table("", *(cells(BOLD.format(key), value) for key, value in (("Present", "Ida"), ("Place", "Corley")))),
-            lines("|  |  |", "| **Present** | Ida |", "| **Place** | Corley |"),
-        ),
-        (
-            table(*(f"<th>{key}</th><td>{value}</td>" for key, value in (("Present", "Ida"), ("Place", "Corley")))),
-            lines("|  |  |", "| Present | Ida |", "| Place | Corley |"),
-        ),
-        (
-            f"<table><tbody>{rows(cells('5', '1'), cells('7', '2', '3'))}</tbody></table>",
-            lines("|  |  |  |", "| 5 | 1 |", "| 7 | 2 | 3 |"),
-        ),
-        (
-            table(cells(BOLD.format("Name"), BOLD.format("Age")), cells(BOLD.format("Ida"), "4")),
-            lines("| **Name** | **Age** |", "| **Ida** | 4 |"),
-        ),
-        (
-            table(cells("5", "1", tag="th"), cells("7", "2")),
-            lines("| 5 | 1 |", "| 7 | 2 |"),
-        ),
-        (
-            f"<table><thead>{rows(cells('5', '1'))}</thead>{rows(cells('7', '2'))}</table>",
-            lines("| 5 | 1 |", "| 7 | 2 |"),
-        ),
-        (
-            table(cells("Region", "2023", "2024"), cells("North", "1", "2")),
-            lines("| Region | 2023 | 2024 |", "| North | 1 | 2 |"),
-        ),
-    ],
-)
-def test_a_row_of_values_or_beside_labels_is_no_header(page: str, text: str) -> None:
-    assert to_markdown(page).strip() == text
-
-
 ALONE = f"<td>{table(cells('<td>' + table(cells('Deep')) + '</td>', 'c1'))}</td>"
 LONG = f"<td>{table(cells('w ' * 300, 'z'))}</td>"
 SEE = "| x | see a; b / c; d |"

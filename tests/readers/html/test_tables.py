@@ -1,6 +1,7 @@
 import pytest
 
 from lightrag_dagster.readers.html.page import read
+from lightrag_dagster.readers.html.tables import _is_number
 
 
 def table(*rows: str, tag: str = "td", first: str = "td", attributes: str = "") -> str:
@@ -75,6 +76,19 @@ def test_a_table_for_layout_is_what_it_holds(given: str, expected: str) -> None:
 
 def test_columns_of_a_hostile_table_are_bounded() -> None:
     assert len(markdown(table("1|2", "3|4").replace("<td>", f"<td colspan={'9' * 5000}>"))) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((text, True) for text in ("1.42", "-3", "1,000.5", "12 %", "€ 5", "5 €", "1.4 m", "3 m³/s", "(4)", "1/2")),
+        *((text, True) for text in ("2025-03-04", "10:11", "1" * 40)),
+        ("1" * 41, False),
+        *((text, False) for text in ("", "Level", "B2", "12 stations of the river", "Q1 2025", "m")),
+    ],
+)  # fmt: skip
+def test_what_is_a_number(text: str, expected: bool) -> None:
+    assert _is_number(text) is expected
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_headings_in_a_mail_are_below_its_subject() -> None:
 
 def test_plain_text_of_a_mail_makes_no_heading_and_its_code_ends_with_it() -> None:
     texts = (
-        "Yes, do it.\n-----------\nIda",
+        "Yes, do it.\n-----------\nIda\n-",
         "Try:\n```\nport = 1\n\n- [x]",
         "Total\n=\n5\n~~~\n```\n~~~",
         "-- ",
@@ -49,7 +49,7 @@ def test_plain_text_of_a_mail_makes_no_heading_and_its_code_ends_with_it() -> No
     )
     found = extract("".join(f"{BEGINS[0]}\n{mail(f'Mail {n}', text)}\n" for n, text in enumerate(texts)))
     assert [path for _, path in heading_paths(found.text)] == [f"Mail {n}" for n in range(5)]
-    assert "do it.\n\\-----------\nIda" in found.text
+    assert "do it.\n\\-----------\nIda\n-\n" in found.text
     assert "port = 1\n\n- [x]\n```\n\n# Mail 2" in found.text
 
 

@@ -35,6 +35,7 @@ def test_a_diagram_is_a_list() -> None:
         ("0-1 1-3 1-2 2-4", "- Ida\n  - Bo\n    - Dan\n  - Cy"),
         ("0-1 1-2 2-1 3-4 4-3", "- Ida\n  - Bo\n- Cy\n  - Dan"),
         ("3-1", "- Bo\n- Cy\n  - Ida\n- Dan"),
+        ("0-1 2-x", "- Ida\n- Bo\n- Cy\n- Dan"),
         ("", "- Ida\n- Bo\n- Cy\n- Dan"),
     ],
 )

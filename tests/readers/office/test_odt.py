@@ -355,5 +355,7 @@ def test_a_table_of_contents_is_left_out() -> None:
     contents = (
         f"<text:index-body><text:index-title>{p('Contents')}</text:index-title>{p('Liability 3')}</text:index-body>"
     )
-    found = read(f"<text:table-of-content>{contents}</text:table-of-content>{h('Liability')}{p('We pay.')}")
-    assert (found.text, found.note) == ("# Liability\n\nWe pay.", None)
+    listed = f"<text:table-of-content>{contents}</text:table-of-content>"
+    found = read(f"{listed}{h('Liability')}{p('We pay.')}")
+    assert (found.text, found.note) == ("Contents\n\n# Liability\n\nWe pay.", None)
+    assert read(f"{listed}{h('Costs')}").text == "Contents\n\nLiability 3\n\n# Costs"

@@ -20,10 +20,6 @@ RULE = "| --- | --- |"
         # Empty rows and columns around the table are left out, and none within.
         ([["", ""], ["", "a", "", "b"], ["", "1"]], "| a |  | b |\n| --- | --- | --- |\n| 1 |"),
         ([["a|b", "c\nd  e"], ["\\", "x"]], f"| a\\|b | c d e |\n{RULE}\n| \\ | x |"),
-        (
-            [["North", "12"], ["South", "13", "x"]],
-            "|  |  |  |\n| --- | --- | --- |\n| North | 12 |\n| South | 13 | x |",
-        ),
         ([["", ""], []], ""),
         ([], ""),
     ],

@@ -5,6 +5,7 @@ from html import escape
 
 from lxml import etree
 
+from lightrag_dagster.readers.inline import letters
 from lightrag_dagster.readers.office.open_document.drawings import Drawings
 from lightrag_dagster.readers.office.open_document.names import LINK, TABLE, TEXT, kind_of, number_of
 from lightrag_dagster.readers.office.open_document.numbering import Counter, Numbering
@@ -30,6 +31,7 @@ class Page:
         self.hidden: list[str] = []
         self._styles, self._drawings = styles, drawings
         self._numbering = Numbering(styles)
+        self._headings: set[str] = set()
         self._notes: list[str] = []
         self._comments: list[str] = []
         self.not_repeated = 0  # rows and cells
@@ -38,6 +40,7 @@ class Page:
 
     def write(self, body: etree._Element) -> str:
         """Return a text with its notes and comments at the end."""
+        self._headings = {*map(_letters, body.iter(f"{TEXT}h"))} - {""}
         parts = [self.blocks(body), *(f"<ul>{''.join(one)}</ul>" for one in (self._notes, self._comments) if one)]
         return "".join(parts)
 
@@ -63,8 +66,9 @@ class Page:
             self._hide(element)
             return ""
         if kind == "table-of-content":
-            self._hide(element, counted=False)
-            return ""
+            for entry in [one for one in element.iter(f"{TEXT}p") if _letters(one) in self._headings]:
+                self._hide(entry, counted=False)
+                entry.clear()
         if kind in ("p", "h"):
             return self._paragraph(element)
         if kind == "list":
@@ -249,6 +253,10 @@ def _code(lines: list[str]) -> str:
 
 def _has_text(element: etree._Element) -> bool:
     return any(str(text).strip() for text in element.itertext())
+
+
+def _letters(element: etree._Element) -> str:
+    return letters("".join(map(str, element.itertext())))
 
 
 def _comment(element: etree._Element) -> str:

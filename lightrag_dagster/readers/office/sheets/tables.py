@@ -3,17 +3,16 @@
 A blank row ends a table only if names of columns follow: many tables have blank rows inside.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from lightrag_dagster.readers.header_row import NUMBER, YEAR, says_names
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
+_NUMBER = re.compile(r"[\W_]*\d")
 _HIDDEN = "(hidden)"
-_MOST_SIDES = 20
 _MOST_REPEATED = 100_000  # cells
 
 
@@ -25,51 +24,7 @@ class _TablePart(NamedTuple):
 
 
 def to_markdown(sheet: Sheet) -> list[str]:
-    """Return the tables and paragraphs of a worksheet; of tables beside each other, the left one first."""
-    return [text for side in _sides(sheet) for text in _texts(side)]
-
-
-def _sides(sheet: Sheet) -> list[Sheet]:
-    """Return the parts of a worksheet between empty columns, together unless each has a table of its own."""
-    columns = set[int]().union(*sheet.rows.values())
-    starts = sorted(column for column in columns if column - 1 not in columns)
-    if not 1 < len(starts) <= _MOST_SIDES:
-        return [sheet]
-    joined = [area for area in sheet.joined if len(sheet.rows.get(area.row, ())) > 1]
-    parts = [replace(sheet, rows={}) for _ in starts]
-    for number, row in sheet.rows.items():
-        for column, text in row.items():
-            parts[bisect_right(starts, column) - 1].rows.setdefault(number, {})[column] = text
-    sides = parts[:1]
-    for part in parts[1:]:
-        if _is_apart(sides[-1], part, joined):
-            sides.append(part)
-        else:
-            for number, row in part.rows.items():
-                sides[-1].rows.setdefault(number, {}).update(row)
-    return sides
-
-
-def _is_apart(left: Sheet, right: Sheet, joined: Sequence[Area]) -> bool:
-    """Return True if a part has a table of its own: with names, and a different text at the start of each row.
-
-    It is also two columns away or goes on below the other one: next to an empty column a table may go on.
-    """
-    columns = [sorted(set[int]().union(*side.rows.values())) for side in (left, right)]
-    heads = [min((n for n, row in side.rows.items() if len(row) > 1), default=None) for side in (left, right)]
-    last, first = columns[0][-1], columns[1][0]
-    for side, used, head in zip((left, right), columns, heads, strict=True):
-        if head is None or len(side.rows[head]) < len(used) or not _are_names(side.rows[head]):
-            return False
-    keys = [row.get(first, "") for number, row in right.rows.items() if number > (heads[1] or 0)]
-    if len({*keys, ""}) <= max(len(keys), 2) or any(map(NUMBER.match, keys)):
-        return False
-    is_far = first > last + 2 or max(right.rows) > max(left.rows)
-    return is_far and not any(area.column < first and area.last_column > last for area in joined)
-
-
-def _texts(sheet: Sheet) -> list[str]:
-    """Return the tables and paragraphs of a part of a worksheet."""
+    """Return the tables and paragraphs of a worksheet."""
     numbers = sorted(number for number, row in sheet.rows.items() if row)
     _repeat(sheet, numbers)
     if any(len(sheet.rows[number]) > 1 for number in numbers):
@@ -128,7 +83,7 @@ def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_TablePart]:
         held = []
         if not rows and not is_last:
             held = titles
-        elif _are_notes(sheet, titles, part.table) if not rows else _begins(sheet, titles, rows, part):
+        elif _are_notes(sheet, titles, part.table) if not rows else part.table and _begins(sheet, rows, part.table):
             yield part
             part = _TablePart(titles, rows)
         elif part.table:
@@ -149,20 +104,14 @@ def _blocks(numbers: Sequence[int]) -> Iterator[list[int]]:
             start = place
 
 
-def _begins(sheet: Sheet, titles: Sequence[int], rows: Sequence[int], part: _TablePart) -> bool:
-    """Return True if rows after a blank one begin another table: with names, and other columns or numbers below.
-
-    Below a title as that of the table before, which has no such rows inside, texts are another table too.
-    """
-    if not part.table or not _begin_with_names(sheet, rows):
-        return False
-    is_plain = len(rows) > 1 < len(part.table) and all(len(sheet.rows[number]) > 1 for number in part.table)
-    if is_plain and titles and part.titles and _are_notes(sheet, titles, part.table):
-        return True
+def _begins(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
+    """Return True if rows after a blank one begin another table: with names, and other columns or numbers below."""
     names = sheet.rows[rows[0]]
-    known = set().union(*(sheet.rows[number] for number in part.table))
+    if not _are_names(names):
+        return False
+    known = set().union(*(sheet.rows[number] for number in table))
     below = [sheet.rows[number] for number in rows[1:]]
-    return not known.issuperset(names) or any(NUMBER.match(row.get(column, "")) for row in below for column in names)
+    return not known.issuperset(names) or any(_NUMBER.match(row.get(column, "")) for row in below for column in names)
 
 
 def _are_notes(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
@@ -176,20 +125,13 @@ def _are_titles(sheet: Sheet, titles: Sequence[int], rows: Sequence[int]) -> boo
     wide = {area.row for area in sheet.joined if area.last_column > area.column}
     if wide.intersection(titles):
         return True
-    return _begin_with_names(sheet, rows)
-
-
-def _begin_with_names(sheet: Sheet, rows: Sequence[int]) -> bool:
-    """Return True if the first of some rows has words alone, or words and years above amounts."""
     names = sheet.rows[rows[0]]
-    if _are_names(names):
-        return True
-    read = ([sheet.rows[number].get(column, "") for column in sorted(names)] for number in rows)
-    return says_names(read) is True and all(YEAR.fullmatch(name) for name in names.values() if NUMBER.match(name))
+    numeric = any(_NUMBER.match(cell) for number in rows[1:] for cell in sheet.rows[number].values())
+    return _are_names(names) and (numeric or len(names) > 2)
 
 
 def _are_names(row: dict[int, str]) -> bool:
-    return not any(map(NUMBER.match, row.values()))
+    return not any(map(_NUMBER.match, row.values()))
 
 
 def _table(sheet: Sheet, numbers: Sequence[int]) -> str:
@@ -203,7 +145,7 @@ def _table(sheet: Sheet, numbers: Sequence[int]) -> str:
         for name, column in zip(names, columns, strict=True)
     ]
     hidden = sheet.hidden_rows
-    marks = [_HIDDEN if height and hidden.issuperset(numbers[:height]) else ""] if hidden.intersection(numbers) else []
+    marks = [_HIDDEN if hidden.issuperset(numbers[:height]) else ""] if hidden.intersection(numbers) else []
     lines = [_line([*header, *marks]), "|" + " --- |" * (len(header) + len(marks))]
     for number in numbers[height:]:
         row = sheet.rows[number]
@@ -224,13 +166,10 @@ def _line(cells: list[str]) -> str:
 
 
 def _names(sheet: Sheet, numbers: Sequence[int], columns: Sequence[int]) -> tuple[list[str], int]:
-    """Return the names of columns, and the number of their rows: more than one below joined cells, or none at all."""
+    """Return the names of columns, and the number of their rows: more than one below joined cells."""
     height = 1
     while height < len(numbers) - 1 and _goes_on(sheet, numbers[height - 1], numbers[height], columns[0]):
         height += 1
-    read = ([sheet.rows[number].get(column, "") for column in columns] for number in numbers)
-    if height == 1 and says_names(read) is False:
-        return [""] * len(columns), 0
     rows = [sheet.rows[number] for number in numbers[:height]]
     return [" ".join(dict.fromkeys(row[column] for row in rows if column in row)) for column in columns], height
 

@@ -11,6 +11,7 @@ from functools import partial
 from lxml import etree
 
 from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.inline import letters
 from lightrag_dagster.readers.office.archive import with_parts
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 from lightrag_dagster.readers.office.office_formulas import write_runs
@@ -111,8 +112,11 @@ def _drop_placeholders(root: etree._Element, styles: WordStyles) -> list[str]:
 
 
 def _drop_contents(root: etree._Element, styles: WordStyles) -> list[str]:
-    """Remove the text of a table of contents, whose headings follow, and return it; fields end in its paragraphs."""
+    """Remove entries of a table of contents that are headings too, and return them; fields end in their paragraphs."""
     entries = [one for one in all_of(root, "p") if styles.is_of_contents(one)]
+    levels = ((one, styles.outline_level(one)) for one in all_of(root, "p") if entries)
+    headings = {letters(text_of(one)) for one, level in levels if level is not None and level >= 0}
+    entries = [one for one in entries if letters(text_of(one)) in headings - {""}]
     texts = [text_of(one) for one in entries]
     for run in (run for entry in entries for run in all_of(entry, "t", "tab")):
         remove(run)

@@ -37,8 +37,8 @@ class WordStyles:
 
     def is_of_contents(self, paragraph: etree._Element) -> bool:
         """Return True for a line of a table of contents."""
-        names = (value(style, "name") or "" for style in self._chain(value(paragraph, "pPr/pStyle")))
-        return any(map(_CONTENTS.fullmatch, names))
+        name = value(self._styles.get(value(paragraph, "pPr/pStyle") or ""), "name")
+        return bool(_CONTENTS.fullmatch(name or ""))
 
     def numbering(self, paragraph: etree._Element) -> tuple[str | None, int | None, list[str]]:
         """Return the list and the level of a paragraph, None if they are not said, and the names of its styles."""

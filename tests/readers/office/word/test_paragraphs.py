@@ -33,12 +33,15 @@ def test_headings_are_those_of_the_outline(properties: str, text: str) -> None:
 
 
 def test_entries_of_a_table_of_contents_are_left_out() -> None:
-    styles = '<w:style w:type="paragraph" w:styleId="Verzeichnis1"><w:name w:val="toc 1"/></w:style>'
+    toc = '<w:style w:type="paragraph" w:styleId="Verzeichnis1"><w:name w:val="toc 1"/></w:style>'
     begin, middle, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
     field = f'{begin}<w:r><w:instrText> TOC \\o "1-3" </w:instrText></w:r>{middle}'
-    entry = paragraph("Liability</w:t><w:tab/><w:t>3", '<w:pStyle w:val="Verzeichnis1"/>')
-    body = f"{paragraph('Contents')}{entry.replace('</w:pPr>', f'</w:pPr>{field}')}{entry}<w:p>{end}</w:p>"
-    assert read(f"{body}{paragraph('We pay.')}", parts={"styles.xml": styles}).text == "Contents\n\nWe pay."
+    entry = paragraph("1.</w:t><w:tab/><w:t>Liability</w:t><w:tab/><w:t>3", '<w:pStyle w:val="Verzeichnis1"/>')
+    talk = entry.replace("Liability", "Talk by Bert")
+    body = f"{paragraph('Contents')}{entry.replace('</w:pPr>', f'</w:pPr>{field}')}{entry}{talk}<w:p>{end}</w:p>"
+    heading = paragraph("Liability", '<w:outlineLvl w:val="0"/>')
+    text = read(f"{body}{heading}{paragraph('We pay.')}", parts={"styles.xml": toc}).text
+    assert text == "Contents\n\n1\\. Talk by Bert 3\n\n# Liability\n\nWe pay."
 
 
 @pytest.mark.parametrize("name", ["Source Code", "HTML Preformatted"])
