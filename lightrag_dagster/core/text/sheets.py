@@ -21,6 +21,11 @@ _KEY = re.compile(r"[A-Za-z]\d+[A-Za-z]")
 """A part of an id, and of no date."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_MONTH = re.compile(
+    "jan|ene|gen|feb|fev|fév|mar|mär|mrt|maa|apr|avr|abr|mai|may|mag|mei|maj|jun|giu|jui|jul|lug|ago|aug|aoû|sep|set|"
+    "oct|okt|ott|out|nov|dec|déc|dez|dic|янв|фев|мар|апр|мая|май|июн|июл|авг|сен|окт|ноя|дек"
+)
+"""The first letters of months, in the languages of most spreadsheets."""
 _WHOLE = re.compile("0|[1-9][0-9]{0,10}")
 _DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 
@@ -122,7 +127,7 @@ def _cell(value: str) -> str:
 
 
 def _may_change(text: str) -> bool:
-    """Say if a text may be a formula, a number or a date: with a digit and one word at most, as months are."""
+    """Say if a text may be a formula, a number or a date: with a digit, and no word but the name of a month."""
     bare = text.lstrip("'")
-    has_one_word = any(map(str.isdigit, bare)) and len(_WORD.findall(bare)) < 2
-    return bare.startswith(FORMULAS) or (has_one_word and not _KEY.search(bare))
+    is_like_a_date = len(words := _WORD.findall(bare)) < 2 and all(map(_MONTH.match, map(str.lower, words)))
+    return bare.startswith(FORMULAS) or (is_like_a_date and any(map(str.isdigit, bare)) and not _KEY.search(bare))

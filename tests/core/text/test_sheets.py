@@ -118,6 +118,8 @@ def test_a_cell_that_a_spreadsheet_would_rewrite_is_marked_until_it_is_read(cell
         "0",
         "12345678901",
         "Northwold 7 Mutual",
+        "Station 14",
+        "Bolt 7",
         "'tis",
         "",
         "a 5-year plan",
