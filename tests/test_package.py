@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lightrag_dagster"
 LINKED = ("assets", "docs", "examples", "resources")
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "lightrag_dagster", *LINKED, "tools")
+BESIDE = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "NOTICE", "README.md", "constraints.txt"}
+BESIDE |= {"pyproject.toml", "setup.py"}
+BUILT_FROM = (*BESIDE, "lightrag_dagster", *LINKED, "tools")
 """What a distribution is made of; `tools` lies beside it, and must not get in."""
 
 THEIRS = {
@@ -70,6 +72,9 @@ def build_distributions(folder: Path) -> None:
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "unpacked", filter="data")
     (unpacked,) = (folder / "unpacked").iterdir()
+    earlier = unpacked / "build/lib/lightrag_dagster"
+    earlier.mkdir(parents=True)
+    (earlier / "gone.py").touch()  # as a build before the last `git pull` leaves it
     run("-c", build, "build_wheel", folder, folder=unpacked)
 
 
@@ -88,7 +93,7 @@ def test_the_sdist_has_every_file_once(built: Path) -> None:
     own = [name for name in names if name.startswith("lightrag_dagster/")]
     assert sorted(own) == sorted(files_of_package())
     others = {name for name in names if name not in own and not name.startswith("lightrag_dagster.egg-info/")}
-    assert others == {"LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+    assert others == BESIDE | {"PKG-INFO", "setup.cfg"}
 
 
 def test_the_wheel_has_every_file_and_one_name(built: Path) -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 
+_CLONE = re.compile(r"<!-- clone -->\n.*?<!-- /clone -->\n", re.DOTALL)
+_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./((?:[A-Z]|deploy/|lightrag_dagster/|tests/)[^)\s]*)\)")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\((?!\w+:)([^)\s]+)\)\n*")
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!\w+:)([^)\s]+)\)")
 
@@ -26,6 +28,14 @@ def readme_for_index(text: str, address: str, version: str) -> str:
         return _LINK.sub(r"\1", _IMAGE.sub("", text))
     text = _IMAGE.sub(lambda found: f"![{found[1]}]({address}/raw/v{version}/{found[2]})\n\n", text)
     return _LINK.sub(lambda found: f"[{found[1]}]({_place(found[2], address, version)})", text)
+
+
+def page_for_package(text: str, address: str, version: str) -> str:
+    """Return a page without the clone: it installs by name, and links out of the package lead to the address."""
+    text = _CLONE.sub("", text).replace("/path/to/clone", "lightrag-dagster")
+    if not address:
+        return _OUTSIDE.sub(r"\1", text)
+    return _OUTSIDE.sub(lambda found: f"[{found[1]}]({_place(found[2], address, version)})", text)
 
 
 def _place(link: str, address: str, version: str) -> str:
@@ -39,11 +49,15 @@ def prepare(folder: Path, address: str) -> str:
     project = folder / "pyproject.toml"
     metadata = project.read_text(encoding="utf-8")
     version = str(tomllib.loads(metadata)["project"]["version"])
+    if f"## {version}, unreleased" in (folder / "CHANGELOG.md").read_text(encoding="utf-8"):
+        sys.exit(f"CHANGELOG.md says that {version} is unreleased: write the date there, commit, and run this again")
     readme = folder / "README.md"
+    for page in (readme, *(folder / "docs").rglob("*.md")):
+        page.write_text(page_for_package(page.read_text(encoding="utf-8"), address, version), encoding="utf-8")
     readme.write_text(readme_for_index(readme.read_text(encoding="utf-8"), address, version), encoding="utf-8")
     if address:
         places = {"Repository": "", "Documentation": f"/blob/v{version}/docs/README.md"}
-        places["Changelog"] = f"/blob/v{version}/CHANGELOG.md"
+        places |= {"Changelog": f"/blob/v{version}/CHANGELOG.md", "Issues": "/issues"}
         lines = "".join(f'{name} = "{address}{path}"\n' for name, path in places.items())
         project.write_text(f"{metadata}\n[project.urls]\n{lines}", encoding="utf-8")
     return version

