@@ -156,7 +156,11 @@ def test_answers_that_no_source_waits_for_are_stored_and_booked_by_the_list(
 @pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_a_batch_that_is_gone_withholds_its_source_alone(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    loopback: Loopback,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     (tmp_path / "sources" / "wiki").mkdir()
     (tmp_path / "sources" / "wiki" / "flood.md").write_text(FLOOD)
@@ -169,6 +173,7 @@ def test_a_batch_that_is_gone_withholds_its_source_alone(
     code, output, errors = command(capfd, monkeypatch, "run", "--wait")
 
     assert (code, errors) == (1, "")
+    assert sum("has no batch batch_0" in message for message in caplog.messages) == 1
     assert "notes is withheld: " in output
     assert "has no batch batch_0" in output
     assert "Published" in output

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from contextlib import suppress
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.errors import PermanentProviderError, ProviderAwayError, ProviderError, TransientProviderError
@@ -56,13 +55,16 @@ async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[
     Meanwhile collect batches that end, and submit prepared ones. Raises as `Batches` does; while the provider is away,
     only after an hour.
     """
-    pause, answered = FIRST_PAUSE, time.monotonic()
+    pause, answered, told = FIRST_PAUSE, time.monotonic(), ""
     while True:
         silent = time.time() - LONGEST_SILENCE
         try:
             async with open_batches(settings, home) as batches:
-                with suppress(PermanentProviderError):  # of one batch; who waits for it is due when it stays silent
+                try:
                     await batches.poll()
+                except PermanentProviderError as error:  # of one batch; who waits for it is due when it stays silent
+                    if str(error) != told:
+                        _log.warning("%s", told := str(error))
                 await batches.collect()
                 await batches.submit()
                 under_way = batches.at_this_host(UNDER_WAY)
