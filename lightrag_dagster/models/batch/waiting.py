@@ -55,7 +55,7 @@ async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[
     Meanwhile collect batches that end, and submit prepared ones. Raises as `Batches` does; while the provider is away,
     only after an hour.
     """
-    pause, answered, told = FIRST_PAUSE, time.monotonic(), ""
+    pause, answered = FIRST_PAUSE, time.monotonic()
     while True:
         silent = time.time() - LONGEST_SILENCE
         try:
@@ -63,8 +63,7 @@ async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[
                 try:
                     await batches.poll()
                 except PermanentProviderError as error:  # of one batch; who waits for it is due when it stays silent
-                    if str(error) != told:
-                        _log.warning("%s", told := str(error))
+                    progress.note(str(error))
                 await batches.collect()
                 await batches.submit()
                 under_way = batches.at_this_host(UNDER_WAY)
