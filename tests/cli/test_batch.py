@@ -1,6 +1,7 @@
 """Extraction by batch from the command line: submit, list, cancel, wait."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_a_batch_that_is_gone_withholds_its_source_alone(
 
     assert (code, errors) == (1, "")
     assert "notes is withheld: " in output
-    assert "has no batch batch_0" in output
+    assert re.search(r"waiting for batches: \S+ has no batch batch_0", output)
     assert "Published" in output
 
 

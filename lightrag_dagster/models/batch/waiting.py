@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from contextlib import suppress
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.errors import PermanentProviderError, ProviderAwayError, ProviderError, TransientProviderError
@@ -61,8 +60,10 @@ async def wait_until_due(settings: LLMSettings, home: Home, sources: Collection[
         silent = time.time() - LONGEST_SILENCE
         try:
             async with open_batches(settings, home) as batches:
-                with suppress(PermanentProviderError):  # of one batch; who waits for it is due when it stays silent
+                try:
                     await batches.poll()
+                except PermanentProviderError as error:  # of one batch; who waits for it is due when it stays silent
+                    progress.note(str(error))
                 await batches.collect()
                 await batches.submit()
                 under_way = batches.at_this_host(UNDER_WAY)

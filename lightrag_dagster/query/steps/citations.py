@@ -9,8 +9,8 @@ from lightrag_dagster.query.types import Reference
 
 _MARK = re.compile(
     r"(?:^[ \t]*|(?<=[A-Za-z0-9_]))\[\d+\]:"  # a link definition, or code such as `row[1]: int`
-    r"|(`{3,}+)(?!markdown|md)(?s:.*?)(?:\1|\Z)"
-    r"|(?<!\])(`{1,2}+)(?!\[[\d, ]+\]`).*?\2"  # code, if not a mark alone
+    r"|(\A)?+(?<!`)(`{3,}+)(?!markdown|md)(?s:.*?)\2(?(1)(?=\s*\S))"  # code, if not the whole answer
+    r"|(?<![A-Za-z0-9`\]])(`{1,2}+)(?!`|\[[\d, ]+\]`).*?\3"  # code, if not a mark alone
     r"|\[\[[-\d., ]+\](?:,\s*\[[-\d., ]+\])+\]"  # a list of lists
     # Or else [1], [1, 3] or 【1†source】, except in a Markdown link; a range, as [0-9], may be code.
     r"|(?P<space> ?)[\[【［](?P<numbers>\d{1,4}(?:\s*[,;，；、]\s*\d{1,4})*)(?:†[^】\n]*)?[\]】］](?!\()",
@@ -35,7 +35,8 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
 
     A line must name the document of its number, or a part of its path, or have only the number.
     """
-    no_words = set("=:,[" if text.lstrip().startswith("{") else "=")  # before the lists of an answer in JSON
+    text = text.strip()
+    no_words = set("=:,[" if text.startswith("{") else "=")  # before the lists of an answer in JSON
     known = {reference.reference_id: reference for reference in references}
     cited: set[str] = set()
     invalid: set[str] = set()
@@ -43,7 +44,8 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
     def resolve_mark(mark: re.Match[str]) -> str:
         numbers = [str(int(number)) for number in re.findall(r"\d+", mark["numbers"] or "")]  # such as １
         kept = [number for number in numbers if number in known]
-        if "0" in numbers or text[max(mark.start() - 9, 0) : mark.start()].rstrip()[-1:] in no_words:
+        before = text[max(mark.start() - 9, 0) : mark.start()].rstrip()[-1:]
+        if before in (no_words | set("(,:") if "0" in numbers else no_words):
             return mark[0]
         is_code = _INDEX.match(text[mark.start() - 1 : mark.start() + 1])
         if not kept and (is_code or all(len(number) >= _YEAR for number in numbers)):

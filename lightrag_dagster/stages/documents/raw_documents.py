@@ -55,7 +55,6 @@ _DAY = re.compile(
     r"(?<!\d)(?P<y>(?:19|20)\d\d)([-_.]|(?<=19[7-9]\d|20[0-2]\d|203[0-7]))(?P<m>\d\d)\2(?P<d>\d\d)(?!\d)"
     r"|(?<!\d)(?<!\d\.)(\d\d)\.(\d\d)\.((?:19|20)\d\d)(?!\.?\d)"
 )
-_DATED_BY_PROGRAMS = ("application/pdf", "application/rtf", "application/vnd.")  # also copies and scans
 _PARSERS = 2  # processes; an engine with workers has this number in each
 _AHEAD = 8  # files in memory
 
@@ -205,7 +204,7 @@ def _new_row(
 ) -> dict[str, Any]:
     text, said, losses = extracted.text, extracted.properties, extracted.losses
     name = listed.path.rpartition("/")[2]
-    by_program = extracted.media_type.startswith(_DATED_BY_PROGRAMS)
+    days = [day for day in (said.date, _day_in(name)) if day]
     return {
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
@@ -219,7 +218,8 @@ def _new_row(
         "pages": extracted.pages or None,
         "elements": _elements(text, extracted.media_type),
         "author": said.author,
-        "date": (None if by_program else said.date) or _day_in(name) or said.date,
+        # A PDF may be a later scan.
+        "date": min(days, default=None) if extracted.media_type == "application/pdf" else next(iter(days), None),
         "tags": list(said.tags) or None,
         "access": None,  # which nothing in the document says
         "language": said.language,

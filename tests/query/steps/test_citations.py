@@ -43,8 +43,15 @@ LIST = "\n\n### References\n\n"
         ),
         # Code and numbers stay as the model wrote them.
         ("```yaml\nretries: [1, 5]\n```\nSo [1, 9].", "```yaml\nretries: [1, 5]\n```\nSo [1].", (ONE,), 1),
-        ("So `--ports [80]`, `[1]` [9] `x`.\n```\nx [9]", "So `--ports [80]`, `[1]` `x`.\n```\nx [9]", (ONE,), 1),
-        ("p is in [0, 1], x = [1, 5]", "p is in [0, 1], x = [1, 5]", (), 0),
+        ("So `--ports [80]`, `[1]` [9] `x`.", "So `--ports [80]`, `[1]` `x`.", (ONE,), 1),
+        ("mean([0, 1]) of a: [0, 2], x = [1, 5]", "mean([0, 1]) of a: [0, 2], x = [1, 5]", (), 0),
+        ("So [0] and [0, 1].", "So and [1].", (ONE,), 1),
+        ("Don`t use [9], it`s [1].", "Don`t use, it`s [1].", (ONE,), 1),
+        # A fence that is never closed, or spans the whole answer, is no code; one at the begin of an answer is.
+        ("Cut:\n```\nSo [9]\nand [1]", "Cut:\n```\nSo\nand [1]", (ONE,), 1),
+        ("\n```text\nSo [2, 9].\n```\n", "```text\nSo [2].\n```", (TWO,), 1),
+        ("```So [9] [1]```", "```So [1]```", (ONE,), 1),
+        ("```\nx [9]\n```\nSo [1].\n```\nx [9]\n```", "```\nx [9]\n```\nSo [1].\n```\nx [9]\n```", (ONE,), 0),
         ("Matrix: [[1, 12], [3, 1]]; so [[1]][[2]].", "Matrix: [[1, 12], [3, 1]]; so [[1]][[2]].", (ONE, TWO), 0),
         (
             '{"a": [12], "b": [[7],\n[1]], "c": "So [9, 2]."}',

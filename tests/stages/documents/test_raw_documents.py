@@ -76,12 +76,13 @@ def test_a_day_in_the_name_counts_where_the_text_says_none(
     ("name", "day"),
     [
         ("libreoffice.docx", date(2025, 3, 4)),
-        ("2024-03-12 libreoffice.docx", date(2024, 3, 12)),
+        ("due 2030-12-31 libreoffice.docx", date(2025, 3, 4)),
         ("1998-05-04 libreoffice.pdf", date(1998, 5, 4)),
+        ("due 2030-12-31 libreoffice.pdf", date(2026, 11, 22)),
         ("2024-03-12 pandoc-3.epub", date(2025, 3, 4)),
     ],
 )
-def test_a_day_in_the_name_counts_before_that_on_which_a_program_made_the_file(
+def test_an_earlier_day_in_the_name_counts_before_that_on_which_a_program_made_a_pdf(
     tmp_path: Path, name: str, day: date
 ) -> None:
     shutil.copy(SAMPLES / name.rpartition(" ")[2], tmp_path / name)
