@@ -80,7 +80,7 @@ def run_backfill(
 def _gate(console: Console, settings: Settings, account: str, about: dict[str, object], told: str | None) -> None:
     """Make the gold passages by today's recipe, and print how they compare; add that to what JSON has.
 
-    What the plan `told` of them, such as why they are not compared, is not told again.
+    Why they are not compared is not told again, if the plan `told` of them.
 
     Raises:
         WorseRecipeError: they are worse than the stored rows.

@@ -92,7 +92,8 @@ def test_a_refused_pass_costs_neither_sources_that_no_model_reads_so_nor_facts_o
     assert refused.ingested == ["notes"]
     assert sum(is_of_pass(one.body) for one in loopback.requests if "messages" in one.body) == 1
     assert rows(settings) == 1
-    assert lines(settings) == [f"pass works has not read {source} yet; the next run does" for source in ("flood", "prices")]
+    said = "pass works has not read {} yet; the next run does"
+    assert lines(settings) == [said.format(source) for source in ("flood", "prices")]
 
 
 @pytest.mark.long
