@@ -73,6 +73,8 @@ def run_step(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult
         reports = STEPS[step](ingestion)
     if step == last_step(recipes, ingestion.source):
         looks.good([ingestion.source], backfill=tables.candidate)
+        if tables.candidate:  # why an earlier run failed is no longer the cause
+            looks.continued(ingestion.source)
     if isinstance(reports, Waiting):
         looks.continued(ingestion.source, backfill=tables.candidate)
         batches = {"batches": sorted(reports.batches)}

@@ -68,7 +68,7 @@ def run_backfill(
     account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
     with telling_failure(settings, account, as_json, about) as said:
         if settings.gold.gate and sources:
-            _gate(told, settings, account, about)
+            _gate(told, settings, account, about, plan.gate)
             settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
         with display(told) as shown:
             wanted = {"backfill": True, "knowledge_base": whole}
@@ -77,8 +77,10 @@ def run_backfill(
     return tell_outcome(console, outcome, as_json, said, **about)
 
 
-def _gate(console: Console, settings: Settings, account: str, about: dict[str, object]) -> None:
+def _gate(console: Console, settings: Settings, account: str, about: dict[str, object], told: str | None) -> None:
     """Make the gold passages by today's recipe, and print how they compare; add that to what JSON has.
+
+    Why they are not compared is not told again, if the plan `told` of them.
 
     Raises:
         WorseRecipeError: they are worse than the stored rows.
@@ -87,7 +89,7 @@ def _gate(console: Console, settings: Settings, account: str, about: dict[str, o
         compared = try_gold(settings, settings, account)
     if isinstance(compared, str):
         about["gold"] = None
-        console.print(f"{compared}; going on.", style="yellow")
+        console.print("Going on without a comparison." if told else f"{compared}; going on.", style="yellow")
         return
     about["gold"] = compared.facts()
     print_compared(console, compared)

@@ -25,13 +25,15 @@ def print_losses(
     """Print a line for each kind of loss, with the command that lists the rows, and one for each warning.
 
     The command reads a `snapshot`, by default the published one, or the newest tables if those of a source are
-    `unpublished`; within a `scope`, what that shows.
+    `unpublished`; within a `scope`, what that shows. Another command asks again about chunks that failed.
     """
     within = f"--scope {scope} " if scope else ""
     for loss in losses:
         published = f" --snapshot {snapshot}" if snapshot else ""
         options = published if set(loss.sources).isdisjoint(unpublished) else " --unpublished"
         console.print(f"{loss}", style="yellow", end="")
+        if loss.of.startswith("chunks") and loss.counts.get("failed") and not scope:
+            console.print("; `run --retry-failed` asks again", end="")
         console.print(f': lightrag-dagster {within}sql{options} "{loss.query}"')
     print_warnings(console, warnings)
 

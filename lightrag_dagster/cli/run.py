@@ -186,7 +186,8 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     for fault in states.stopped:
         console.print(f"{states.unreleased} is withheld: {fault}")
     if outcome.outdated or states.outdated:
-        rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
+        found = {name: one.outdated for name, one in states.sources.items() if name in outcome.outdated}
+        rows = [f"{sum(rows.values()):,} rows of {name} ({', '.join(rows)})" for name, rows in found.items()]
         console.print(
             f"Outdated (made by other prompts, models or settings), kept: {some_of(rows + states.outdated)}"
             "; `lightrag-dagster backfill` shows what making them again would cost."

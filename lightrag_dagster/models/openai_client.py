@@ -155,7 +155,7 @@ class Endpoint:
         """Return the error of a call whose last attempt failed; `said` are the answers of no use so far."""
         error, is_free = failed.error, not failed.billed and not failed.given_up
         if _is_said_again(said):
-            error = PermanentProviderError(f"{error}; it said so twice")
+            error = PermanentProviderError(f"{error}; it said so twice, and `run --retry-failed` asks again")
         elif failed.is_page and not self._passed:  # something else answers at this address
             error = ProviderAccessError(str(error))
         elif failed.is_outage and ask_shortly and await self._is_last(ask_shortly):

@@ -219,8 +219,9 @@ class Ingestion:
         except ProviderAccessError as error:
             if step != "readings":
                 raise
-            self._refused = str(error) if _ends_all(error) else ""
-            raise ProviderError(str(error)) from error
+            alone = f"the facts of a pass alone; {error}"
+            self._refused = alone if _ends_all(error) else ""
+            raise ProviderError(alone) from error
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together."""

@@ -165,7 +165,8 @@ def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:
     """Return the jobs, each with its asset, that have not asked or measured the published snapshot yet."""
     if situation.published is None:
         return []
-    questions, gold = read_question_file(situation.settings.questions), read_gold(situation.settings.gold.folder)
+    questions = read_question_file(situation.settings.questions)
+    gold = read_gold(situation.settings.gold.folder, warns=False)  # which is said where it is scored
     filed, shown, recipes = with_gold(questions), situation.published.snapshot_id, situation.recipes
     wanted = {
         "answers": (questions, answer_inputs(shown, questions), recipes.answers),

@@ -39,7 +39,7 @@ def pass_states(tables: SourceTables, source: str, situation: Situation) -> Pass
             kept = f"; {_kept(tables, source, name, record)}" if record and name in before else ""
             rejected.append(f"{judged.reason}{kept}")
         elif not judged.accepted and name in to_read:
-            others.append(f"pass {name} is to read {source}")
+            others.append(f"pass {name} has not read {source} yet; the next run does")
         readings = tables.current(of_pass("readings", name), source)
         transient |= readings is not None and failed_for_now(readings) > 0
         if readings and (cut := readings.count("status", "truncated")):

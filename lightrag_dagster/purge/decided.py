@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import Placed, taken
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone
 from lightrag_dagster.storage.database.decisions import DecisionStore
@@ -13,19 +12,15 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 
-def refuse_while_decided(situation: Situation, gone: Gone) -> None:
-    """Refuse while a decision in force names what is gone, or a name that no document has.
-
-    Raises:
-        StoreError: one does; the message names it, and says how it ends.
-    """
+def why_decided(situation: Situation, gone: Gone) -> Iterator[str]:
+    """Yield each decision in force that names what is gone, or a name that no document has, and how it ends."""
     record = Generation(situation.home, situation.require_published().snapshot_id).record()
     unmatched = {entity_id(name): name for name in record.curation.unmatched}
     for one in situation.decided.decisions:
         if found := next(_about(one, unmatched, gone), None):
             number = one.place.removeprefix("decision ")
             end = f"`lightrag-dagster curate undo {number}`" if number.isdecimal() else "remove it from that file"
-            raise StoreError(f"{one.place} {found}; {end}, `lightrag-dagster run`, then purge again")
+            yield f"{one.place} {found}; {end}, `lightrag-dagster run`, then purge again"
 
 
 def erase_undone(home: Home) -> int:

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
@@ -25,7 +26,7 @@ from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import empty, pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, note, unused, used_responses, used_summaries, used_vectors
-from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
+from lightrag_dagster.purge.decided import erase_undone, why_decided
 from lightrag_dagster.purge.documents import stored_documents, versions_by_path
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
@@ -80,11 +81,12 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         situation.require_published()
         if next_publication(situation) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
-        if due := [f"scope {name} is not up to date: {why}" for name, why in pending_scopes(situation).items()]:
-            raise StoreError(f"{'; '.join(due)}; run `lightrag-dagster run` first, mend it, or take it out of `scopes`")
         for source, paths in gone.items():
             _refuse_while_used(situation, source, paths)
-        refuse_while_decided(situation, gone)
+        mended = "run `lightrag-dagster run` first, mend it, or take it out of `scopes`"
+        due = [f"scope {name} is not up to date: {why}; {mended}" for name, why in pending_scopes(situation).items()]
+        if reasons := [*due, *why_decided(situation, gone)]:
+            raise StoreError(some_of(reasons, between=";"))
         if home.may_have_batches:
             with BatchLedger(home.batches) as ledger:
                 if ledger.batches(*OPEN):

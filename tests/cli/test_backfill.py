@@ -38,7 +38,7 @@ def test_a_backfill_from_edit_to_published(
 
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 0
-    assert "kept: 2 rows of notes; `lightrag-dagster backfill` shows" in output
+    assert "kept: 2 rows of notes (extractions); `lightrag-dagster backfill` shows" in output
     code, output, _ = command(capfd, monkeypatch, "plan")
     assert "\n2 rows of notes are outdated and stay; `plan --backfill` shows their price." in output
     code, output, _ = command(capfd, monkeypatch, "status")

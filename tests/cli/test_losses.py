@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from lightrag_dagster.cli.losses import print_few
+from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.text.counted import some_of
+from lightrag_dagster.pipeline.losses import Loss
 
 WITHHELD = "{} is withheld: {} of 9 chunks of source '{}' failed; raise the bound"
 
@@ -40,6 +41,16 @@ def test_of_many_lines_alike_two_are_printed_and_the_others_counted(
     terminal.file = shown = io.StringIO()
     print_few(terminal, lines, "red")
     assert shown.getvalue().splitlines() == printed
+
+
+@pytest.mark.parametrize("of", ["chunks", "chunks of pass works", "documents"])
+@pytest.mark.parametrize("counts", [{"failed": 1}, {"failed": 0, "truncated": 1}])
+def test_only_of_chunks_that_failed_it_says_how_to_ask_again(of: str, counts: dict[str, int]) -> None:
+    terminal = console()
+    terminal.file = shown = io.StringIO()
+    print_losses(terminal, [Loss(of, counts, 9, ("wiki",), "select 1")], [], None, ())
+    again = "; `run --retry-failed` asks again" if "chunks" in of and counts["failed"] else ""
+    assert shown.getvalue().endswith(f' of 9 (wiki){again}: lightrag-dagster sql "select 1"\n')
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,7 @@ def test_an_answer_that_is_only_reasoning_says_so(loopback: Loopback, message: d
 @pytest.mark.parametrize("reply", [completion(None), completion(" \n"), completion({"text": "x"}), completion(5)])
 def test_the_same_answer_of_no_use_is_no_passing_failure(loopback: Loopback, reply: Reply) -> None:
     loopback.fault = lambda received: reply
-    with pytest.raises(PermanentProviderError, match=r"unusable answer .*; it said so twice"):
+    with pytest.raises(PermanentProviderError, match=r"unusable answer .*; it said so twice, and `run --retry-failed`"):
         chat()
     assert len(loopback.requests) == 2
 

@@ -17,6 +17,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
 from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, model_settings, with_passes
@@ -58,11 +59,13 @@ def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
 
     assert refused.ingested == []
     assert sorted(refused.failed) == ["flood", "notes"]
-    assert all("401" in reason for reason in refused.failed.values())
+    assert all(re.match("the facts of a pass alone; .*401", reason) for reason in refused.failed.values())
     assert without.rows["entities"] > 0
     assert "merged_facts" not in without.rows
     assert sorted(said) == [
-        f"pass {name} is to read {source}" for name in ("events", "works") for source in ("flood", "notes")
+        f"pass {name} has not read {source} yet; the next run does"
+        for name in ("events", "works")
+        for source in ("flood", "notes")
     ]
     assert (read.failed, read.rejected, lines(reading)) == ({}, {}, [])
     assert rows(reading) > 0
@@ -89,7 +92,8 @@ def test_a_refused_pass_costs_neither_sources_that_no_model_reads_so_nor_facts_o
     assert refused.ingested == ["notes"]
     assert sum(is_of_pass(one.body) for one in loopback.requests if "messages" in one.body) == 1
     assert rows(settings) == 1
-    assert lines(settings) == [f"pass works is to read {source}" for source in ("flood", "prices")]
+    said = "pass works has not read {} yet; the next run does"
+    assert lines(settings) == [said.format(source) for source in ("flood", "prices")]
 
 
 @pytest.mark.long
@@ -126,6 +130,21 @@ def test_a_pass_whose_rows_are_no_facts_keeps_its_accepted_facts(reading: Settin
     assert f"the facts of a pass alone; {'; '.join(lines(reading))}" == outcome.rejected["flood"]
     assert {*lines(reading)} <= {*outcome.states.warnings}
     assert 0 < rows(reading) <= before
+
+
+@pytest.mark.long
+def test_why_a_run_failed_is_no_cause_after_a_backfill_that_is_withheld(reading: Settings, loopback: Loopback) -> None:
+    run(reading)
+    looks = Looks(Home(reading.home).ledger)
+    looks.failed("flood", "the budget of $1 is used up")
+    loopback.chat = lambda body: answer(
+        body, facts_of(body, forged=["words that nobody wrote"] * 9) if is_of_pass(body) else None
+    )
+    write_source(reading, "flood", {"flood.txt": f"{FLOOD} Jonas Feld closed Station 14 again."})
+
+    run(reading.changed(language="German"), backfill=True)
+
+    assert looks.read()["flood"].error is None
 
 
 @pytest.mark.long

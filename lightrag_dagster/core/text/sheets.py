@@ -47,8 +47,10 @@ def files_of(folder: Path, *suffixes: str, deep: bool = False) -> list[Path]:
     return sorted(one for one in shown if one.suffix.lower() in suffixes and not one.is_dir())
 
 
-def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
+def read_text(file: Path, error: type[LightRAGError], *others: str, warns: bool = True) -> str:
     """Return the text of a file in UTF-8, in UTF-16 with its mark, or, where it is neither, in the first of `others`.
+
+    It `warns` of the latter.
 
     Raises:
         LightRAGError: it cannot be read; of the class `error`.
@@ -64,7 +66,8 @@ def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
             if not others or encoding == "utf-16":
                 raise
             text = data.decode(others[0])
-            _warn(file, others[0])
+            if warns:
+                _warn(file, others[0])
     except OSError as cause:
         raise error(f"{file} cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:

@@ -55,8 +55,8 @@ class Gold(NamedTuple):
     names: list[GoldRow]
 
 
-def read_gold(folder: Path | None) -> Gold:
-    """Read all CSV files of a folder that are not hidden, or one; without one, nothing.
+def read_gold(folder: Path | None, *, warns: bool = True) -> Gold:
+    """Read all CSV files of a folder that are not hidden, or one; without one, nothing. It `warns` of their encoding.
 
     Raises:
         SettingsError: there is no such folder, a row cannot be read, or two contradict each other; the message names
@@ -69,7 +69,7 @@ def read_gold(folder: Path | None) -> Gold:
     files = files_of(folder, ".csv", deep=True) if folder.is_dir() else [folder]
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
-        rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name))
+        rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name, warns))
         named = {one.chunk for one in rows if one.kind == "passage"}
         if lost := [one for one in rows if one.chunk and one.chunk not in named]:
             said = f"{lost[0].place}: there is no passage {lost[0].chunk!r} in the file"
@@ -118,8 +118,8 @@ def _require_agreement(rows: Iterable[GoldRow]) -> None:
             raise SettingsError(f"{one.place}: the type is not that of the same name at {typed.place}; keep one")
 
 
-def _read(file: Path, name: str) -> Iterator[GoldRow]:
-    text = read_text(file, SettingsError, "cp1252")
+def _read(file: Path, name: str, warns: bool) -> Iterator[GoldRow]:
+    text = read_text(file, SettingsError, "cp1252", warns=warns)
     for place, cells in read_sheet(text, name, ("chunk", "kind", "verdict"), SettingsError):
         kind = cells.get("kind", "").lower()
         if not any(cells.values()):

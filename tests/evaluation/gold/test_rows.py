@@ -224,3 +224,13 @@ def test_what_a_draft_writes_is_read_as_it_was(
     cells += [["text-1", "fact", name, "", "", "born", value, "", ""] for name, value in rows]
     write_new_csv(file, COLUMNS, cells, SettingsError)
     assert [(one.name, one.value) for one in read_gold(file).rows] == rows
+
+
+def test_an_encoding_that_is_a_guess_is_said_once_and_not_where_nothing_is_scored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "people.csv").write_bytes(_FILE.encode("cp1252"))
+    assert read_gold(tmp_path, warns=False).passages
+    assert caplog.messages == []
+    assert read_gold(tmp_path) == read_gold(tmp_path, warns=False)
+    assert len(caplog.messages) == 1
