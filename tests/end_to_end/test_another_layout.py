@@ -190,9 +190,10 @@ def test_killed_anywhere_it_is_taken_over_by_the_next_run(
     shutil.copytree(settings.home, undisturbed.home, symlinks=True)
     ended = victim(undisturbed, 0, "after")
     assert ended.returncode == 0, ended.stderr
-    chance, writes = random.Random(seed), len(ended.stdout.split())
+    chance, backwards = random.Random(seed), ended.stdout.splitlines()[::-1]
+    before_the_last = len(backwards) - 1 - backwards.index("replace:FORMAT")
 
-    killed = victim(settings, chance.randint(1, writes - 3), chance.choice(["before", "during", "after"]))
+    killed = victim(settings, chance.randint(1, before_the_last), chance.choice(["before", "during", "after"]))
 
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     refuses(settings)

@@ -35,7 +35,7 @@ from lightrag_dagster.settings import load_settings
 from tests.support import build
 build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}), graph=True)
 """
-FEWEST_WRITES = 60
+WRITES = 97
 
 
 class AtWrite:
@@ -125,12 +125,13 @@ def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
 ) -> None:
     chance = random.Random(seed)
     before = published(settings).snapshot_id
-    kill_at(settings, buckets, tmp_path, chance.randint(1, FEWEST_WRITES), served=chance.random() < 0.5)
+    kill_at(settings, buckets, tmp_path, chance.randint(1, WRITES), served=chance.random() < 0.5)
     with KnowledgeBase.open(settings=elsewhere(settings, tmp_path / "reader")) as knowledge:
-        assert knowledge.snapshot_id == before
+        found = knowledge.snapshot_id
         assert knowledge.query(QUESTION).retrieval.references
     # The machine of the victim comes back, or another one takes over.
     build(elsewhere(settings, tmp_path / chance.choice(("victim", "other"))), graph=True)
+    assert found in (before, published(settings).snapshot_id)
     assert_whole(settings, tmp_path)
 
 
@@ -157,7 +158,7 @@ def test_a_build_has_as_many_writes_as_kills_assume(settings: Settings, buckets:
     fault = AtWrite(0, lambda: None)
     buckets.failing = fault
     build(settings, graph=True)
-    assert fault.seen >= FEWEST_WRITES
+    assert abs(fault.seen - WRITES) < 10, "change WRITES"
 
 
 @pytest.mark.long

@@ -486,9 +486,9 @@ from lightrag_dagster.settings import load_settings
 from tests.end_to_end.victim import Executioner
 from tests.end_to_end.test_purge import RULES, WRITES
 
-executioner = Executioner(int(sys.argv[3]), sys.argv[4])
+executioner = Executioner(sys.argv[3], sys.argv[4])
 for owner, name in WRITES:
-    executioner.watch(owner, name)
+    executioner.watch(name, owner, name)
 settings = load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), **RULES)
 looked = Situation.looking(settings)
 gone = find_gone(looked, ["notes/secret.md", "hidden"])

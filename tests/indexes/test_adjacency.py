@@ -227,12 +227,12 @@ def test_a_large_graph_builds_in_seconds_and_opens_at_once(tmp_path: Path) -> No
     entity_table = entities([{"name": name, "chunk_ids": [chunk_ids[i % 5_000]]} for i, name in enumerate(names)])
     relation_table = relations([{"src": names[a], "tgt": names[b]} for a, b in pairs])
     evidence = write_evidence(tmp_path, entity_table, relation_table, [file])
-    started = time.perf_counter()
+    started = time.process_time()
     build_adjacency(tmp_path / "adjacency", entity_table, relation_table, evidence)
-    built = time.perf_counter()
+    built = time.process_time()
     graph = Adjacency.open(tmp_path / "adjacency")
     assert built - started < 10
-    assert time.perf_counter() - built < 1
+    assert time.process_time() - built < 1
     assert len(graph.entity_relations.values) == 2 * len(pairs)
 
 

@@ -78,7 +78,7 @@ def test_time_is_bounded_whatever_the_statement(knowledge: KnowledgeBase, statem
     started = time.monotonic()
     with pytest.raises(QueryTimeoutError, match=r"longer than 0.2 s"):
         knowledge.sql(statement, timeout=0.2)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20
     assert knowledge.sql("SELECT 1 AS a", timeout=60).to_pydict() == {"a": [1]}
 
 

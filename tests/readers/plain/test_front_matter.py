@@ -134,8 +134,8 @@ def test_keys_of_other_programs_are_no_text(key: str) -> None:
 @pytest.mark.usefixtures("uncollected")
 def test_a_nested_block_does_no_harm(nested: str) -> None:
     started = time.process_time()
-    split_front_matter(f"---\ntitle: {nested}\n---\ntext")
-    split_front_matter(f"+++\ntitle = {nested}\n+++\ntext")
+    assert split_front_matter(f"---\ntitle: {nested}\n---\ntext")[1] == "\ntext"
+    assert split_front_matter(f"+++\ntitle = {nested}\n+++\ntext")[1] == "\ntext"
     assert time.process_time() - started < 10
 
 

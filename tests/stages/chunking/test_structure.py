@@ -72,6 +72,7 @@ def test_code_is_cut_at_blank_lines_then_at_lines() -> None:
 def test_items_of_a_list_stay_whole() -> None:
     text = "\n".join(f"- {WORDS}\n  - also {number}" for number in range(6))
     found = contents(text, method="structure", size=45, overlap=0)
+    assert "".join(found).count("- Some") == 6
     assert all(one.startswith("- Some") and one.count("- Some") == one.count("- also") <= 2 for one in found)
 
 

@@ -265,23 +265,25 @@ def test_a_part_of_another_amount_is_not_found(passage: str, value: str) -> None
 
 
 def test_time_grows_with_the_places() -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     assert found("5 to 7 kg, " * 2000, "7 kg") is None
-    assert time.process_time() - begun < 1.5
+    assert time.thread_time() - begun < 1.5
 
 
 @pytest.mark.parametrize(
     "piece", ["1 234 ", "($ ", "- ", "EUR ", "Mio. €", "million ", "5 ft ", "  ", "\t", "km", "(", "¼ "]
 )
 def test_time_has_a_bound_beside_a_long_text(piece: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     text = f"{piece * (10_000 // len(piece))} 7 kg{piece * (10_000 // len(piece))}"
-    PassageText(text).find("7 kg", whole_amount)
-    assert time.process_time() - begun < 0.5
+    assert found(text, "7 kg") == (None if piece[0].isalpha() else "7 kg")
+    assert time.thread_time() - begun < 0.5
 
 
-@pytest.mark.parametrize("piece", ["5-", "k5", "5 to ", "5/", "5,-", "5 EUR "])
-def test_an_amount_may_stand_in_many_places(piece: str) -> None:
-    begun = time.process_time()
-    found((piece * 20_000)[:20_000], "5")
-    assert time.process_time() - begun < 2.5
+@pytest.mark.parametrize(
+    ("piece", "whole"), [("5-", None), ("k5", None), ("5 to ", None), ("5/", None), ("5,-", "5"), ("5 EUR ", "5")]
+)
+def test_an_amount_may_stand_in_many_places(piece: str, whole: str | None) -> None:
+    begun = time.thread_time()
+    assert found((piece * 20_000)[:20_000], "5") == whole
+    assert time.thread_time() - begun < 2.5

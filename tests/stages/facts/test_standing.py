@@ -97,6 +97,6 @@ def test_any_text_may_be_looked_for(before: str, words: str, after: str) -> None
 
 @pytest.mark.parametrize("words", ["a" * 20_000 + "b", "A " * 10_000 + "b", "a", "aa" * 5000])
 def test_looking_takes_linear_time(words: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     assert PassageText("a" * 40_000).find(words) is None
-    assert time.process_time() - begun < 1
+    assert time.thread_time() - begun < 1
