@@ -184,9 +184,11 @@ def post(subjects: Iterable[Subject], run_id: str | None, what: str) -> str | No
     address = os.environ.get(WEBHOOK_VARIABLE)
     if not address:
         return f"{WEBHOOK_VARIABLE} is not set"
-    ui, environment = os.environ.get(UI_VARIABLE, "").rstrip("/"), os.environ.get(ENVIRONMENT_VARIABLE)
+    ui = os.environ.get(UI_VARIABLE, "").rstrip("/")
+    environment = os.environ.get(ENVIRONMENT_VARIABLE)
     url = f"{ui}/runs/{run_id}" if ui and run_id else None
-    places, named = sorted({one.place for one in subjects}), _in_words(subjects)
+    places = sorted({one.place for one in subjects})
+    named = _in_words(subjects)
     place = f"{', '.join(places)}{f' ({environment})' if environment else ''}"
     text = f"{place}: {named} {shorten(what, _LONGEST, placeholder=' …')}{f' {url}' if url else ''}"
     body: dict[str, object] = {"text": text}

@@ -105,7 +105,8 @@ def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
     counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
     counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
     read = {name: one for name, one in tables.current_versions(source, passes).items() if "@" in name}
-    record, lines = accepted(lightrag.home, source), [one.reason for one in judged.values()]
+    record = accepted(lightrag.home, source)
+    lines = [one.reason for one in judged.values()]
     if record and record.passes.keys() - passes:
         lines += misnamed_passes(Situation.looking(lightrag.settings), source)
     return warned(filter(None, lines), counted | +lost_rows(source, read))

@@ -30,7 +30,8 @@ def curation(lightrag: dg.ResourceParam[LightRAG]) -> Iterator[dg.ObserveResult]
     except DecisionError as error:
         version, actions = digest("conflict", str(error)), Counter[str]()
     else:
-        version, actions = found.version or _NO_DECISIONS, Counter(one.decision.action for one in found.decisions)
+        version = found.version or _NO_DECISIONS
+        actions = Counter(one.decision.action for one in found.decisions)
     yield dg.ObserveResult(
         asset_key=Namespace(lightrag.settings.namespace).key("curation"),
         data_version=dg.DataVersion(version),

@@ -68,7 +68,8 @@ def run_step(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult
     The home notes why it failed, or that the source is done.
     """
     recipes, tables = ingestion.recipes, ingestion.tables
-    namespace, looks = Namespace(recipes.settings.namespace), Looks(tables.home.ledger)
+    namespace = Namespace(recipes.settings.namespace)
+    looks = Looks(tables.home.ledger)
     with stopwatch() as watch, looks.noting(ingestion.source, backfill=tables.candidate):
         reports = STEPS[step](ingestion)
     if step == last_step(recipes, ingestion.source):

@@ -40,7 +40,8 @@ def knowledge_base(
         manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
-        now, account = Situation.looking(lightrag.settings), account_of(context, lightrag.settings)
+        now = Situation.looking(lightrag.settings)
+        account = account_of(context, lightrag.settings)
         scopes = publish_scopes(now, account, backfill=config.backfill)
     if collected is not None:
         context.log.info(str(collected))

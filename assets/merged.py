@@ -47,7 +47,8 @@ def merged(
             partial(open_chat_model, lightrag.settings.llm, lightrag.home, "summarise", account),
             backfill=config.backfill,
         )
-    record, namespace = report.generation.record(), Namespace(lightrag.settings.namespace)
+    record = report.generation.record()
+    namespace = Namespace(lightrag.settings.namespace)
     decided, usage = record.curation, report.usage
     of_all = {
         "summary_calls": usage.calls,

@@ -167,7 +167,8 @@ def lost_rows(source: str, tables: Mapping[str, TableVersion]) -> Counter[str]:
 def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey) -> dg.MaterializeResult:
     """Return what Dagster shows of one ingested table."""
     version, usage = report.version, report.usage
-    named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).row_recipe(version.table)
+    named = version.counts.get("recipe", {})
+    recipe = recipes.of_source(version.source).row_recipe(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
     lost = {kind: rows for kind, rows in lost_rows(version.source, {version.table: version}).items() if rows}
     metadata = table_metadata(

@@ -22,8 +22,10 @@ _PLAIN = re.compile(r"[\w.-]+")
 
 def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of outdated rows, after a `backfill` in the tables that it made."""
-    situation, tables = Situation.looking(lightrag.settings), lightrag.tables(candidate=backfill)
-    versions, found = dict[str, Mapping[str, TableVersion]](), dict[str, Mapping[str, int]]()
+    situation = Situation.looking(lightrag.settings)
+    tables = lightrag.tables(candidate=backfill)
+    versions = dict[str, Mapping[str, TableVersion]]()
+    found = dict[str, Mapping[str, int]]()
     for name in sorted({*situation.sources, *sources}):
         with nullcontext() if name in sources else suppress(LightRAGError):  # another's fault is told by its own run
             versions[name] = tables.current_versions(name, situation.recipes.pass_names(name))

@@ -34,7 +34,8 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
     The assets count, not the name of the job: the UI launches chosen assets under a name of its own. A run whose status
     is older than HANGS does not count: it may have died unseen.
     """
-    built, jobs = _keys(namespace, *INGESTION, *PUBLICATION), [*map(namespace.named, BUILDING)]
+    built = _keys(namespace, *INGESTION, *PUBLICATION)
+    jobs = [*map(namespace.named, BUILDING)]
     runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY, updated_after=datetime.now(UTC) - HANGS))
     if any(is_of(instance, namespace, run, [*INGESTION, *PUBLICATION]) for run in runs):
         return True

@@ -75,7 +75,8 @@ def nightly(
     A run that waits in Dagster's queue, perhaps since the last night, reads its source as it is when it begins. After a
     backfill, which would put its earlier reading in place of that of the night, the next night looks.
     """
-    night, namespace = context.scheduled_execution_time.isoformat(), Namespace(lightrag.settings.namespace)
+    night = context.scheduled_execution_time.isoformat()
+    namespace = Namespace(lightrag.settings.namespace)
     waiting = dg.RunsFilter(job_name=namespace.named("ingest"), statuses=[dg.DagsterRunStatus.QUEUED])
     backfills = dg.RunsFilter(
         job_name=namespace.named("backfill"), statuses=UNDER_WAY, updated_after=datetime.now(UTC) - HANGS

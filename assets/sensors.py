@@ -278,7 +278,8 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         _record(lightrag, context, _told(check))
-    subject, chosen = _subject(lightrag, context), context.dagster_run.asset_selection or ()
+    subject = _subject(lightrag, context)
+    chosen = context.dagster_run.asset_selection or ()
     namespace = Namespace(lightrag.settings.namespace)
     last = namespace.key("entity_mentions" if subject.source else "knowledge_base")
     if not failed and (last in chosen or subject.job == namespace.without(context.dagster_run.job_name)):

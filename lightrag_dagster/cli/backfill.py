@@ -65,7 +65,8 @@ def run_backfill(
         these = some_of(sources + parts)
         told.print(f"Nothing was started. These are outdated: {these}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
-    account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
+    account = str(uuid4())
+    about = dict[str, object](started=True, plan=plan.to_dict())
     with telling_failure(settings, account, as_json, about) as said:
         if settings.gold.gate and sources:
             _gate(told, settings, account, about, plan.gate)

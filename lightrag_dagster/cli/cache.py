@@ -30,7 +30,9 @@ def run_prune(console: Console, unused_for: float, *, dry_run: bool) -> None:
 
     Their last use is known to the day, so that a part of one counts as a whole. Raises StoreError.
     """
-    days, home, counts = ceil(unused_for / 86_400), Home.existing(load_settings()), []
+    days = ceil(unused_for / 86_400)
+    home = Home.existing(load_settings())
+    counts = []
     with ResponseStore(home.responses, looking=True) as responses, VectorStore(home.vectors, looking=True) as vectors:
         for name, store in (("responses", responses), ("vectors", vectors)):
             before = store.count()

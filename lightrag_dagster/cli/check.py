@@ -99,7 +99,8 @@ def _too_little_room(home: Home, published: Manifest | None) -> Iterator[str]:
     with suppress(StoreError):  # of a damaged record, which has a line
         needed = published_bytes(home, published.snapshot_id) + LEAST_ROOM_OF_GRAPH
         if (free := shutil.disk_usage(home.root).free) < needed:
-            left, taken = filesize.decimal(free), f"the next snapshot takes about {filesize.decimal(needed)}"
+            left = filesize.decimal(free)
+            taken = f"the next snapshot takes about {filesize.decimal(needed)}"
             yield f"{home.name} has {left} left on its disk, and {taken}; make room, as `lightrag-dagster gc` does"
 
 
@@ -154,7 +155,8 @@ class _Watch:
         """
         told = {*self._failing()}
         for name in (*self._sources(), *([KNOWLEDGE_BASE] if self.states.publish else ())):
-            state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
+            state = self.states.sources.get(name)
+            good_at = self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
             place, behind = _PLACES.get(name, name), state and not state.up_to_date

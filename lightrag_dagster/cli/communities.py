@@ -24,7 +24,8 @@ def show_communities(console: Console, *, level: int, limit: int, as_json: bool)
     """
     home = Home.of(load_settings())
     refresh(home)
-    found, generation = communities(home), Generation(home, require_published(home).snapshot_id)
+    found = communities(home)
+    generation = Generation(home, require_published(home).snapshot_id)
     if as_json:
         print_json({"snapshot_id": generation.id, "communities": found.to_pylist()})
         return

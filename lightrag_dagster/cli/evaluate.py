@@ -195,7 +195,8 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
         found = measure_taken_out(settings, count, _MOST_DOCUMENTS, account)
     if not found.questions:
         raise StoreError("no chunk has a sentence of six words and 100 characters beside it; write questions yourself")
-    summary, judged = summarise(found.rows), judge_default(found.rows, settings.query.mode)
+    summary = summarise(found.rows)
+    judged = judge_default(found.rows, settings.query.mode)
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
         all_of = {"best": judged.best, "all_chunks": found.all_chunks, "cost_usd": spent_by(settings, account)}

@@ -163,7 +163,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
     if base.edited:
-        wheres, lists = [one.where for one in base.edited], "would list" if would and options.names else "lists"
+        wheres = [one.where for one in base.edited]
+        lists = "would list" if would and options.names else "lists"
         yield (
             f"Names that were edited or merged there: {wheres.count('graph'):,} in its graph alone, "
             f"{wheres.count('answers'):,} in the answers alone, {wheres.count('description'):,} with another "

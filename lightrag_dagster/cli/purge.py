@@ -33,7 +33,8 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
         for name, same in copies(home, gone, snapshot).items():
             console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
-        verb, exported = "removing" if yes else "would be removed", exported_snapshots(home)
+        verb = "removing" if yes else "would be removed"
+        exported = exported_snapshots(home)
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in pinned_snapshots(home).items() if snapshot_id == one)
             taken_along = ", with its exports" if one in exported else ""

@@ -109,7 +109,9 @@ def _asked(
     console: Console, settings: Settings, pairs: Sequence[desk.Reviewed], most: int
 ) -> tuple[dict[desk.Pair, desk.Reviewed], ProviderAccessError | None]:
     """Ask the model about some pairs more, and return all that have its opinion; and the error if it was cut short."""
-    keys, problem, failures = [one.pair for one in pairs], None, dict[desk.Pair, desk.Opinion]()
+    keys = [one.pair for one in pairs]
+    problem = None
+    failures = dict[desk.Pair, desk.Opinion]()
     stored = zip(keys, desk.stored_opinions(settings, keys), strict=True)
     wanted = [key for key, opinion in stored if opinion is None][:most]
     if wanted:

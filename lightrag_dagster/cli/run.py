@@ -79,7 +79,9 @@ def telling_failure(
     As JSON it is all of the outcome, with the error and `about`. The block gets the lines of which models and batches
     warn meanwhile; they are printed as well then.
     """
-    models, said, home = logging.getLogger("lightrag_dagster.models"), _Warned(), Home.of(settings)
+    models = logging.getLogger("lightrag_dagster.models")
+    said = _Warned()
+    home = Home.of(settings)
     before, began = _snapshots(home)[0], datetime.now(UTC).replace(microsecond=0)  # as snapshots tell their time
     models.addHandler(said)
     try:

@@ -54,7 +54,9 @@ def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions
     from lightrag_dagster.serving import Service, ServiceLimits, tokens_of
     from lightrag_dagster.settings import load_settings
 
-    settings, limits, callers = load_settings(), ServiceLimits(seconds=seconds, at_once=at_once), tokens_of(tokens)
+    settings = load_settings()
+    limits = ServiceLimits(seconds=seconds, at_once=at_once)
+    callers = tokens_of(tokens)
     named = {one.scope for one in callers.callers.values() if one.scope} if callers else set()
     if settings.scopes and (unknown := sorted(named - settings.scopes.keys())):
         raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` lacks; name one of these")

@@ -28,7 +28,8 @@ def list_snapshots(console: Console, *, as_json: bool) -> None:
     """Print every snapshot, the newest last, or all as JSON; raises StoreError."""
     home = Home.existing(load_settings())
     refresh(home)
-    published, held = snapshots.published_snapshot(home), snapshots.held_snapshot(home)
+    published = snapshots.published_snapshot(home)
+    held = snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.pinned_snapshots(home).items():
         names.setdefault(snapshot_id, []).append(name)

@@ -241,7 +241,8 @@ def _batches(home: Home) -> str | None:
             batches = ledger.batches(*OPEN)
     except StoreError:  # as above
         return "not known."
-    done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+    done = sum(batch.finished for batch in batches)
+    requests = sum(batch.requests for batch in batches)
     counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
     return f"{counted}; see `lightrag-dagster batch`." if batches else None
 

@@ -45,7 +45,8 @@ def print_table(
     if sum(widths) > room:
         blocks = _blocks(widths, keys, console.width - 1) if keys else []
         for number, block in enumerate(blocks):
-            shown, some = [columns[at] for at in block], [[row[at] for at in block] for row in rows]
+            shown = [columns[at] for at in block]
+            some = [[row[at] for at in block] for row in rows]
             first = None if number else title
             print_table(console, shown, some, wrap=wrap, title=first, bold_last=bold_last, keys=keys)
         if not blocks:

@@ -47,7 +47,9 @@ def _known(values: Values) -> int:
 
 def resampled_means(values: Values) -> Values:
     """Return the column means of each resample, shape (resamples, columns)."""
-    questions, chance, known = len(values), np.random.default_rng(0), ~np.isnan(values)
+    questions = len(values)
+    chance = np.random.default_rng(0)
+    known = ~np.isnan(values)
     means = [np.full((1, values.shape[1]), np.nan)]
     for _ in range(_RESAMPLES // _BLOCK if questions else 0):
         drawn = chance.multinomial(questions, np.full(questions, 1 / questions), size=_BLOCK).astype(np.float64)

@@ -69,7 +69,8 @@ def evaluate(
         judged = judge_answers(knowledge, questions)
     rows = asked.join(measured, _KEYS).join(judged, _KEYS)
     keys = {one.question: digest(one.question, one.gold, K) for one in questions}
-    languages, names = languages_of(knowledge, questions), rows["question"].to_pylist()
+    languages = languages_of(knowledge, questions)
+    names = rows["question"].to_pylist()
     for name, column in {
         "sequence": pa.repeat(knowledge.manifest.sequence, rows.num_rows),
         "snapshot_id": pa.repeat(knowledge.snapshot_id, rows.num_rows),

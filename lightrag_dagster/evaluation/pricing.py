@@ -61,7 +61,8 @@ def _left(now: Situation, table: str, recipe: str, asked: set[tuple[str, ...]], 
     if current is None or current.recipe != recipe:
         return Estimate.exactly(len(asked))
     rows = tables.read(table, ALL_SOURCES, columns=["question", "mode"] if table == "answers" else ["question"])
-    known, again = {*zip(*rows.to_pydict().values(), strict=True)} & asked, int(current.inputs.get("asked_again", 0))
+    known = {*zip(*rows.to_pydict().values(), strict=True)} & asked
+    again = int(current.inputs.get("asked_again", 0))
     same = now.published and not publishes and current.inputs["knowledge_base"] == now.published.snapshot_id
     others = NOTHING if same else _CHANGED.times(max(0, len(known) - again))
     return others.plus(Estimate.exactly(len(asked - known) + again))

@@ -99,7 +99,8 @@ def changes(history: pa.Table, rows: pa.Table) -> list[Change]:
         common = paired.filter(pc.equal(paired["mode"], mode)).sort_by("question_key")
         if common.num_rows * 2 < rows.filter(pc.equal(rows["mode"], mode)).num_rows:
             continue
-        first, second = _values(common, [f"{name}_last" for name in COMPARED]), _values(common, COMPARED)
+        first = _values(common, [f"{name}_last" for name in COMPARED])
+        second = _values(common, COMPARED)
         means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), estimates(second - first), strict=True)
         found += [Change(mode, metric, float(was), float(now), one) for metric, was, now, one in means]
     return found

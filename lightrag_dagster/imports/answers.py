@@ -74,7 +74,8 @@ def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str
     """Return `chunk_id` of the rows of EXTRACTIONS in place of which the answers about their chunks are taken."""
     found = list[str]()
     for row in rows.to_pylist():
-        given, replaces = answers.get(row["chunk_id"]), row["status"] == "failed" or row["model"].startswith(OF_RULES)
+        given = answers.get(row["chunk_id"])
+        replaces = row["status"] == "failed" or row["model"].startswith(OF_RULES)
         if given and (replaces or (row["recipe"] == recipe == TABLE and row["responses"] != [*given])):
             found.append(row["chunk_id"])
     return pa.array(found, pa.string())

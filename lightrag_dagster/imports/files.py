@@ -105,7 +105,8 @@ def _place(
             paths[identity] = here.get(entry.path, "")
         else:
             new.append((_path_of(one, text), identity, _name(one)))
-    gone, added = defaultdict[str, list[str]](list), Counter(name for *_, name in new)
+    gone = defaultdict[str, list[str]](list)
+    added = Counter(name for *_, name in new)
     for identity, entry in record.items():
         if identity not in ids:
             gone[entry.name].append(identity)

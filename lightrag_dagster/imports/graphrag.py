@@ -144,7 +144,9 @@ def _claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], di
     A relation is the type of a claim, with its marks. The words are the quotes that the text has, the time the words of
     the text that say the first day: what is not in the text stays as it is, so that it is rejected and counted.
     """
-    facts, relations, names = defaultdict[str, list[dict[str, str]]](list), dict[str, object](), dict[str, str]()
+    facts = defaultdict[str, list[dict[str, str]]](list)
+    relations = dict[str, object]()
+    names = dict[str, str]()
     for text, kind, marks, subject, target, first, last, said in rows:
         kind = "".join(filter(str.isprintable, visible(" ".join(kind.split()))))
         name = (kind if folded(kind) else "claim") + (f" ({marks})" if marks else "")

@@ -76,11 +76,14 @@ def import_base(
 def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool) -> Imported:
     if base.schema:
         settings = _with_schema(settings, source, base, dry_run=dry_run)
-    recipes, tables, folder = Recipes.of(settings), SourceTables(Home.of(settings)), settings.sources / source
+    recipes = Recipes.of(settings)
+    tables = SourceTables(Home.of(settings))
+    folder = settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
-    answered, account = answered_chunks(source, tables, recipes), f"import-{uuid4()}"
+    answered = answered_chunks(source, tables, recipes)
+    account = f"import-{uuid4()}"
     asks = recipes.describes_figures or recipes.compares_meaning
     if dry_run:  # without models, as in a plan
         base.notes.extend([_UNASKED] if asks else [])

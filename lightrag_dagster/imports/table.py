@@ -144,7 +144,8 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
     rows, stated = dict[str, dict[str, Any]](), dict[str, dict[str, str]]()
     typed = dict[tuple[str, str], tuple[str, str]]()
     for place, row in placed:
-        name, end = str(row.get("relation", "")).replace("|", "/"), "object" if "object" in row else "value"
+        name = str(row.get("relation", "")).replace("|", "/")
+        end = "object" if "object" in row else "value"
         first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {folded(name)}"}
         said = stated.setdefault(folded(name), first | {one: one for one in _DAYS})
         for role in filter(row.__contains__, _TYPES):
@@ -196,7 +197,8 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
     chunks = placed.pop("chunks")
     by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
     texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
-    of_text, left = {key_of(text): list[list[str]]() for text, _ in by_text}, list[tuple[str, Row]]()
+    of_text = {key_of(text): list[list[str]]() for text, _ in by_text}
+    left = list[tuple[str, Row]]()
     for kind, others in placed.items():
         for place, row in others:
             if text := texts.get(str(row.get("source_id"))):
@@ -220,7 +222,8 @@ def _content(chunk: Row) -> str:
 def _fields(row: Row, kind: str, place: str) -> list[str]:
     """Return the fields of an entity or relation in an answer."""
     names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
-    text, weight = str(row.get("text", ", ".join(names))), _weight(str(row.get("weight", 1)))
+    text = str(row.get("text", ", ".join(names)))
+    weight = _weight(str(row.get("weight", 1)))
     if not all(map(str.strip, names)) or not (weight == 0 or _LEAST_WEIGHT <= weight < _WEIGHT_BELOW):
         allowed = f"a weight of 0, or from {_LEAST_WEIGHT:.9f} to {_WEIGHT_BELOW:,}"
         raise DecisionError(f"{place} lacks a name or {allowed}; give it both, or leave it out")

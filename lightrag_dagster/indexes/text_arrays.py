@@ -34,7 +34,9 @@ def write_texts(arrays: Path) -> None:
     names: list[str] = pc.if_else(counted_terms(entities), "", entities["name"]).to_pylist()
     titles: list[str] = []
     write_text_index(arrays, _passages(map_table(arrays, "chunks"), titles), names)
-    mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
+    mentioned = map_lists(arrays, "entity_chunks")
+    titled = array("i")
+    lengths = array("i")
     chunks, offsets = np.asarray(mentioned.values), mentioned.offsets.tolist()  # slices of a map are slow
     for name, (first, end) in zip(names, pairwise(offsets), strict=True):
         words = f" {' '.join(name_words(name))} "
@@ -84,7 +86,8 @@ def _write_terms(folder: Path, texts: Iterable[str]) -> int:
         sizes.append(len(of_text))
         lengths.append(of_text.total())
     relative = _numbers(lengths).astype(np.float32) / max(1.0, float(np.mean(lengths or [0])))
-    times, lengthy = _numbers(counts).astype(np.float32), np.repeat(relative, _numbers(sizes))
+    times = _numbers(counts).astype(np.float32)
+    lengthy = np.repeat(relative, _numbers(sizes))
     weights = times * (_SATURATION + 1) / (times + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengthy))
     order = _write_postings(folder, "terms", "term_chunks", numbers, (_numbers(found), _numbers(sizes)))
     write_array(folder, "term_weights", weights[order].astype(np.float32))

@@ -68,7 +68,8 @@ def open_tables(
 
 def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = _ALL, *, temporary: bool = False) -> None:
     """Add views over other tables to a database that has these; if `temporary`, for this connection alone."""
-    statements, kind = views_file.derived_sql(), "CREATE TEMP VIEW" if temporary else "CREATE VIEW"
+    statements = views_file.derived_sql()
+    kind = "CREATE TEMP VIEW" if temporary else "CREATE VIEW"
     for name in names:
         connection.execute(statements[name].replace("CREATE VIEW", kind))
 

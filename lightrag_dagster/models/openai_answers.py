@@ -117,8 +117,11 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
         left_out: Any = {} if completion.get("object") == "chat.completion" else None
         choice = (completion.get("choices") or [left_out])[0]
         said = "" if choice is None else json.dumps(choice)
-        message, reason = choice.get("message", left_out), _reason(_text(choice.get("finish_reason")) or "stop")
-        text, refusal, written = _content(message.get("content")), message.get("refusal"), _written(message)
+        message = choice.get("message", left_out)
+        reason = _reason(_text(choice.get("finish_reason")) or "stop")
+        text = _content(message.get("content"))
+        refusal = message.get("refusal")
+        written = _written(message)
         text = spoken(text, cut=reason == "length") if prose else text
         if not reason.isprintable():
             raise ValueError("not every database can hold the finish reason")

@@ -90,7 +90,8 @@ def place_of(settings: LLMSettings | EmbeddingSettings) -> Place:
         return _signed_place(settings)
     if settings.base_url:
         return Place(settings.base_url, f"base_url of model {settings.model}", settings.api_key_env, settings.headers)
-    url, variable = os.environ.get("OPENAI_BASE_URL") or OPENAI, settings.api_key_env or "OPENAI_API_KEY"
+    url = os.environ.get("OPENAI_BASE_URL") or OPENAI
+    variable = settings.api_key_env or "OPENAI_API_KEY"
     return Place(url, "OPENAI_BASE_URL", variable, settings.headers)
 
 
@@ -115,7 +116,8 @@ def _bedrock_url() -> str:
 
 
 def _vertex_url() -> str:
-    project, location = _variable("GOOGLE_CLOUD_PROJECT"), _variable("GOOGLE_CLOUD_LOCATION")
+    project = _variable("GOOGLE_CLOUD_PROJECT")
+    location = _variable("GOOGLE_CLOUD_LOCATION")
     host = "aiplatform.googleapis.com" if location == "global" else f"{location}-aiplatform.googleapis.com"
     return f"https://{host}/v1/projects/{project}/locations/{location}/endpoints/openapi"
 

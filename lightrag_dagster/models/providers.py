@@ -43,7 +43,9 @@ async def open_chat_model(
 
     for line in lost_stores(home, home.responses):
         _log.warning("%s", line)
-    own, ledger, account = settings.of(role), Ledger(home.ledger), account and account.within(home.scope)
+    own = settings.of(role)
+    ledger = Ledger(home.ledger)
+    account = account and account.within(home.scope)
     warn_if_unbounded(own, account)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
@@ -90,7 +92,9 @@ async def open_embedder(
 
     for line in lost_stores(home, home.vectors):
         _log.warning("%s", line)
-    usage, ledger, account = Usage(), Ledger(home.ledger), account and account.within(home.scope)
+    usage = Usage()
+    ledger = Ledger(home.ledger)
+    account = account and account.within(home.scope)
     warn_if_unbounded(settings, account)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:

@@ -53,7 +53,8 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
             continue
         overlapped = [one for one in joined if start < one.end and one.start < end]
         if span.leads or not overlapped:
-            first, after = sum(one.end <= start for one in tokens), sum(one.start < end for one in tokens)
+            first = sum(one.end <= start for one in tokens)
+            after = sum(one.start < end for one in tokens)
             joined = [one for one in joined if one not in overlapped]
             joined.append(Mention(name, "given" if span.given else "name", start, end, first, max(first, after)))
         votes[start, end] = Vote(span.type, _SETTLED if span.given and span.type != OTHER else _WEIGHT)

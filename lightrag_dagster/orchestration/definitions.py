@@ -35,7 +35,8 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
     """
     recipes = Recipes.of(settings)
-    versions, in_turn = recipes.code_versions(), settings.gold.gate or recipes.describes_figures
+    versions = recipes.code_versions()
+    in_turn = settings.gold.gate or recipes.describes_figures
     providers = dict.fromkeys(("extractions", "readings"), settings.llm.provider) | dict.fromkeys(
         VECTOR_TABLES, settings.embedding.provider
     )

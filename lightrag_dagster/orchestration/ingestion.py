@@ -234,7 +234,8 @@ class Ingestion:
                         self._fail(context, source, result)
                     else:
                         self._log_check(context, sources[source], check, result)
-        place, job = alerts.place_of(self._lightrag), self._namespace.without(self._name)
+        place = alerts.place_of(self._lightrag)
+        job = self._namespace.without(self._name)
         good = [alerts.Subject(place, job, source) for source in sources.keys() - self.failed.keys() - self._bad]
         alerts.recovered(context.instance, good, context.run_id)  # Dagster shows sensors of runs none of a command
 

@@ -87,14 +87,16 @@ class Questionnaire(NamedTuple, Generic[_Answer]):
         missing = {
             response_key(identity, request): request for request, answer in self._known(settings) if answer is None
         }
-        counts, price = load_tokenizer(settings.chunking.encoding).counts, price_of(role)
+        counts = load_tokenizer(settings.chunking.encoding).counts
+        price = price_of(role)
         asked = sum(question_tokens(one, counts) for one in missing.values())
         answered = len(missing) * self.answer_tokens
         return AskingPrice(len(missing), asked, answered, price.of(asked, answered) if price.known else None)
 
     def _known(self, settings: Settings) -> list[tuple[ChatRequest, _Answer | None]]:
         """Return each question, as an attempt whose answer is not stored, or with the usable answer beside it."""
-        identity, found = chat_identity(settings.llm.of(self.role)), list[tuple[ChatRequest, _Answer | None]]()
+        identity = chat_identity(settings.llm.of(self.role))
+        found = list[tuple[ChatRequest, _Answer | None]]()
         with ResponseStore(Home.of(settings).responses, looking=True) as store:
             stored = store.get_many(response_key(identity, one) for one in self.requests)
             for request in self.requests:

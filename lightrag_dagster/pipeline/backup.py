@@ -83,7 +83,9 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
         StoreError: the place has no whole backup that this package can read, or the home or its database is not empty;
             or one of them refuses.
     """
-    source, target, stores = Contents.of_backup(where), Contents.of_home(home), _stores(home)
+    source = Contents.of_backup(where)
+    target = Contents.of_home(home)
+    stores = _stores(home)
     name = source.place.name
     found = source.format()
     if found is None:

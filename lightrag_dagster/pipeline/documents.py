@@ -99,7 +99,8 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         _remove_damaged_state(tables, name)
-        known, judge = read_before(tables, name, recipes.table_recipe("raw_documents", name)), _judged_by(tables, name)
+        known = read_before(tables, name, recipes.table_recipe("raw_documents", name))
+        judge = _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             access = access_listed(source, tables, version_before)
@@ -128,7 +129,8 @@ def read_source(
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
         losses_accepted = judge.accepted or recipes.settings.documents.accepts_deletes_of(name)
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
-    kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
+    kept = sum(one.kept[0] for one in made)
+    usage = sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(version, stored, kept, usage)), documents=about)
 
 
@@ -212,7 +214,8 @@ def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
 
 def _is_of(tables: SourceTables, source: str, known: Reusable, recipes: Recipes) -> bool:
     """Say whether the documents that were read before are of today's recipe, that of their mask included."""
-    now, version = tables.current("raw_documents", source), known.version("raw_documents")
+    now = tables.current("raw_documents", source)
+    version = known.version("raw_documents")
     return now is not None and (now.version, now.recipe) == (version, recipes.table_recipe("raw_documents", source))
 
 
@@ -233,7 +236,8 @@ def _judged_by(tables: SourceTables, source: str) -> _Judged:
     accepted. Before any is, and after a person accepted the losses of a version that is still to be accepted, as while
     it waits for batches, it is that version. Raises StoreError when a record is damaged.
     """
-    record, found = accepted(tables.home, source), earlier_versions(tables, "raw_documents", source)
+    record = accepted(tables.home, source)
+    found = earlier_versions(tables, "raw_documents", source)
     merged = record.tables["raw_documents"] if record else ""
     for one in (tables.current("raw_documents", source), SourceTables(tables.home).current("raw_documents", source)):
         if one and one.losses_accepted and one.version != merged and one.version in found:

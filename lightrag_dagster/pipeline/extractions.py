@@ -154,7 +154,8 @@ def extract_source(
     recipes = recipes.of_source(source)
     step = IngestionStep.of(source, tables, recipes)
     rules = rules_of(recipes, reading)
-    open_model, by_rules = rules.open if rules else open_model, rules is not None
+    open_model = rules.open if rules else open_model
+    by_rules = rules is not None
     with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
@@ -167,7 +168,8 @@ def extract_source(
             return answered
         made, usage = answered
         inputs = {one.table: one.version for one in (chunks, documents) if one}
-        recipe, reasons = recipes.table_recipe(reading.table, source), first_reasons(made)
+        recipe = recipes.table_recipe(reading.table, source)
+        reasons = first_reasons(made)
         recorded = record(step, reading.table, made, inputs=inputs, recipe=recipe, reasons=reasons)
     return replace(recorded, usage=usage, answers_cost_usd=cost_of(tables, recorded.version))
 

@@ -26,7 +26,8 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    names, recipe = [of_pass(table, one.name) for table in _TABLES], recipes.facts(one)
+    names = [of_pass(table, one.name) for table in _TABLES]
+    recipe = recipes.facts(one)
     with ingestion(tables, source) as scratch:
         readings = tables.require(of_pass("readings", one.name), source)
         step = IngestionStep.of(source, tables, recipes)

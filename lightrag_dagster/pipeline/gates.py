@@ -34,7 +34,10 @@ def look(generation: Generation, settings: Settings) -> Gates:
         SettingsError: a check cannot be read.
         StoreError: a table is missing or damaged.
     """
-    home, difference, faults, warnings = generation.home, dict[str, Changed](), list[str](), list[str]()
+    home = generation.home
+    difference = dict[str, Changed]()
+    faults = list[str]()
+    warnings = list[str]()
     published = published_snapshot(home)
     if published and settings.publish != "automatic":
         counts = count_changes(Generation(home, published.snapshot_id), generation, ["document", "entity"])

@@ -85,7 +85,9 @@ class SourceIngestion:
 
         While one waits for batches, the others are read and parsed; where the model refuses, those of columns.
         """
-        passes, reports, awaited = self.recipes.passes_to_read(self.source), dict[str, StageReport](), frozenset[str]()
+        passes = self.recipes.passes_to_read(self.source)
+        reports = dict[str, StageReport]()
+        awaited = frozenset[str]()
         refused: LightRAGError | None = None
         for one in passes:
             try:

@@ -100,7 +100,8 @@ def outdated(situation: Situation) -> Outdated:
     newest, recipes = situation.newest, situation.recipes
     if newest is None:
         return Outdated()
-    generation, kept = Generation(situation.home, newest.snapshot_id), _embedder_kept(situation)
+    generation = Generation(situation.home, newest.snapshot_id)
+    kept = _embedder_kept(situation)
     vectors = kept is not None and kept.identity != recipes.embedder
     return Outdated(outdated_summaries(generation, recipes), vectors, generation.record().failed_summaries)
 

@@ -64,7 +64,8 @@ def partition_changes(source: Source, tables: SourceTables) -> PartitionChanges 
     if not isinstance(source.origin, Partitioned):
         return None
     listed = _listed(source, tables)
-    before, now = partitions_of(listed.inputs if listed else {}), partitions_of(source.origin.state)
+    before = partitions_of(listed.inputs if listed else {})
+    now = partitions_of(source.origin.state)
     both = before.keys() & now.keys()
     changed = sum(before[key] != now[key] for key in both)
     return PartitionChanges(len(now) - len(both), changed, len(before) - len(both), len(both) - changed)

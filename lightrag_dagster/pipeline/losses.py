@@ -104,7 +104,8 @@ def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Rec
     mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
     if mentions is None or extractions is None:
         return None
-    asked, by_rules = extractions.rows - extractions.count("status", "failed"), _by_rules(recipes.of_source(source))
+    asked = extractions.rows - extractions.count("status", "failed")
+    by_rules = _by_rules(recipes.of_source(source))
     if 3 * mentions.rows >= 2 * asked:
         return None
     which = f"few names of {source} are" if mentions.rows else f"no name of {source} is"

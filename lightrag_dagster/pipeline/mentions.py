@@ -49,7 +49,8 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     recipe = recipes.table_recipe("parsed", source)
     with ingestion(tables, source) as scratch:
         extractions = tables.require("extractions", source)
-        parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)
+        parsed = _parsed_before(tables, source, recipe)
+        step = IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, extractions.version, parsed, _answered_before(tables, source))
         made = parse_each(parse, step, extractions, parsed, scratch, "mentions")
         inputs = {"extractions": extractions.version}

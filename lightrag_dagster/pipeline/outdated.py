@@ -27,7 +27,9 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
         SourceError: the folder of sources cannot be listed.
         StoreError: the home is damaged.
     """
-    recipes, tables, followed = situation.recipes, SourceTables(situation.home), Counter[str]()
+    recipes = situation.recipes
+    tables = SourceTables(situation.home)
+    followed = Counter[str]()
     for reading in readings_of(recipes, source):
         records = {
             name: version

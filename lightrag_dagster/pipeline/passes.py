@@ -33,7 +33,8 @@ def pass_states(tables: SourceTables, source: str, situation: Situation) -> Pass
     rejected, others, accept, transient = misnamed_passes(situation, source), [], False, False
     to_read = {one.name for one in recipes.passes_to_read(source)}
     for name in recipes.pass_names(source):
-        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
+        judged = judge_pass(tables, source, name, Bounds.of(recipes.settings))
+        before = (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
         if judged.whole and judged.reason:
             kept = f"; {_kept(tables, source, name, record)}" if record and name in before else ""

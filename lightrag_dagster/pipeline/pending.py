@@ -245,9 +245,11 @@ def source_state(
 ) -> SourceState:
     """Return the pending work of one source, a backfill of which an error may have `stopped`; raises StoreError."""
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
-    recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
+    recipes = situation.recipes.of_source(name)
+    record = situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, bounds)
+    current = tables.current_versions(name, recipes.pass_names(name))
+    judged = judge(tables, name, bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -255,14 +257,16 @@ def source_state(
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
         listing = signature_now(source, tables, recipes)
-        ingest, refused = why_again(name, listing, tables, recipes), tables.refusal(name)
+        ingest = why_again(name, listing, tables, recipes)
+        refused = tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
     passes, backfill = pass_states(tables, name, situation), None
     if tables.has_candidate(name):
-        made, of_passes = judge(candidate, name, bounds), pass_states(candidate, name, situation).rejected
+        made = judge(candidate, name, bounds)
+        of_passes = pass_states(candidate, name, situation).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
         still = "no process works at it, which was stopped or is between two steps in Dagster"
         backfill = next(iter(rejected), None) or stopped or still
@@ -311,7 +315,9 @@ def to_accept(situation: Situation) -> dict[str, dict[str, dict[str, str]]]:
 
     Raises as `accept_pending`.
     """
-    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
+    tables = SourceTables(situation.home)
+    bounds = Bounds.of(situation.settings)
+    found = {}
     for name in situation.sources:
         judged, known = {"": judge(tables, name, bounds)}, dict[str, dict[str, str]]()
         if record := situation.accepted.get(name):

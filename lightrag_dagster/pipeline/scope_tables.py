@@ -141,7 +141,8 @@ def made_from(home: Home, source: str) -> str | None:
     """Return the hash of what a source was filled from; None if that did not end, or a record or file is damaged."""
     tables = SourceTables(home)
     try:
-        current, record = tables.current("raw_documents", source), accepted(home, source)
+        current = tables.current("raw_documents", source)
+        record = accepted(home, source)
         versions = record.merged(record.passes) if record else {}
         whole = all(_is_current(tables, source, *one) for one in versions.items())
     except StoreError:

@@ -156,7 +156,8 @@ def scope_warnings(situation: Situation) -> Iterator[str]:
 
 def _lacking(situation: Situation, name: str, *, asks: bool) -> Iterator[str]:
     """Yield a line for documents without `access`, if a scope asks for it, mixed answers, and summaries that failed."""
-    tables, newest = SourceTables(Home.of(situation.settings.within(name))), scope_snapshot(situation.settings, name)
+    tables = SourceTables(Home.of(situation.settings.within(name)))
+    newest = scope_snapshot(situation.settings, name)
     for line in failed_summaries(Generation(tables.home, newest.snapshot_id)) if newest else ():
         yield f"scope {name}: {line}"
     versions = [tables.current_versions(source) for source in _sources(situation)]
@@ -300,7 +301,8 @@ def _why_due(situation: Situation, name: str, backfill: bool) -> str | None:
 
 def _is_due(situation: Situation, name: str, backfill: bool) -> bool:
     settings = situation.settings.within(name)
-    home, sources = Home.of(settings), to_fill(settings, situation.home, _sources(situation))
+    home = Home.of(settings)
+    sources = to_fill(settings, situation.home, _sources(situation))
     home.files.refresh()
     if not is_todays(read(home)) or accepted_sources(home) - sources.keys():
         return True

@@ -114,7 +114,8 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Readi
     gleaning = 0 if reading.of_pass else recipes.settings.extraction.gleaning
     share = questions / max(1, tokens)
     follow_up = sum(counts([recipes.prompts.render("gleaning_user")])) * share
-    inputs, outputs = Estimate.exactly(1), _FACTS if reading.of_pass else _FIRST_ANSWER
+    inputs = Estimate.exactly(1)
+    outputs = _FACTS if reading.of_pass else _FIRST_ANSWER
     answer = outputs.times(_GLEANED)
     for _ in range(gleaning):
         # Each round asks the first question again, then shows all answers so far.
@@ -127,7 +128,8 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Readi
     # Every question begins with the same instructions, and each round with the question; of this a model that asks
     # money for it writes what it has not found, and the passage, if rounds follow.
     system = system_tokens(recipes, reading)
-    begin, rounds = min(1.0, system * share) if system >= CACHED_FROM else 0.0, min(gleaning, 1)
+    begin = min(1.0, system * share) if system >= CACHED_FROM else 0.0
+    rounds = min(gleaning, 1)
     cached = _FOUND.times((begin + gleaning) / inputs.expected)
     passage = rounds * (1 - begin) / inputs.expected
     written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
@@ -160,7 +162,8 @@ def own_ratios(
         reading: The extraction, or a pass.
         summarisers: The models that made summaries.
     """
-    llm, summariser = recipes.settings.llm.of("extract"), recipes.settings.llm.of("summarise")
+    llm = recipes.settings.llm.of("extract")
+    summariser = recipes.settings.llm.of("summarise")
     known = {"instructions": instruction_tokens(recipes, reading), "model": chat_identity(llm), "limits": _LIMITS}
     found = connection.execute(read_sql(__package__, "sql/ratios"), known).fetchall()[0]
     extracted = bought.get(reading.purpose)

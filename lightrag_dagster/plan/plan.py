@@ -112,15 +112,18 @@ def make_plan(
         SourceError: there is no such source.
         StoreError: the home is damaged.
     """
-    now, counts = Situation.looking(settings), load_tokenizer(settings.chunking.encoding).counts
+    now = Situation.looking(settings)
+    counts = load_tokenizer(settings.chunking.encoding).counts
     sources, absent = now.chosen(names) if names is not None else ([], [])
-    later, images = defaultdict[str, Unanswered](lambda: Unanswered(counts)), Unanswered(counts, _UNDESCRIBED)
+    later = defaultdict[str, Unanswered](lambda: Unanswered(counts))
+    images = Unanswered(counts, _UNDESCRIBED)
     with ResponseStore(now.home.responses, looking=True) as store, overlay(now.recipes) as trial:
         extracting = partial(StoredAnswers, chat_identity(settings.llm.of("extract")), store)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, later, describing, images, set(), {}, backfill)
         planned, begun = [_plan_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
-        plans, asked = [plan for plan, _ in planned], Asked.total([*(one for _, one in planned), _again(begun)])
+        plans = [plan for plan, _ in planned]
+        asked = Asked.total([*(one for _, one in planned), _again(begun)])
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
         plans += _removed(after := Situation.looking(trial.settings))
@@ -137,7 +140,8 @@ def make_plan(
         found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
-    warnings, unpriced = warnings + _of_settings(now, asks=unknown), _unknown_prices(settings, found)
+    warnings = warnings + _of_settings(now, asks=unknown)
+    unpriced = _unknown_prices(settings, found)
     return Plan(plans, ratios.known, unpriced, found, any(plan.looked_at for plan in plans), warnings)
 
 
@@ -228,7 +232,8 @@ def _removed(situation: Situation) -> list[SourcePlan]:
 def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Reading = EXTRACTION) -> CallRatios:
     """Return the ratios of what some sources were answered before, or of other texts."""
     home, questions = Home.of(today.settings), round(asked.first.expected)
-    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", reading.table)}
+    tables = SourceTables(home)
+    paths = {name: list[Path]() for name in ("chunks", reading.table)}
     for source in sources:
         versions = {name: tables.current(name, source.name) for name in paths}
         for name, one in versions.items() if all(versions.values()) else ():

@@ -120,7 +120,8 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
     try:
         known = tables.current("raw_documents", source.name)
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
-        plan.partitions, plan.watermark = partition_changes(source, tables), watermark_of(source)
+        plan.partitions = partition_changes(source, tables)
+        plan.watermark = watermark_of(source)
         if why := why_ingest(source, tables, planning.trial):
             asked = _ingest(source, tables, planning, plan, why.partition(",")[0])
         recipes = planning.trial.of_source(source.name)
@@ -140,7 +141,8 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
 
 def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: SourcePlan, outdated: str) -> Asked:
     """Make the tables of a source from the `outdated` one on, fill in its plan, and return its questions."""
-    recipes, model = planning.trial.of_source(source.name), planning.extracting(planning.later[EXTRACTION.table])
+    recipes = planning.trial.of_source(source.name)
+    model = planning.extracting(planning.later[EXTRACTION.table])
     known, sample = tables.current("raw_documents", source.name), None
     shown = len(planning.images.first)
     for most in (SAMPLE, sys.maxsize):
@@ -164,7 +166,8 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
             parse_pass(source.name, tables, recipes, one)
         more = Asked(*_fill_in_asked(plan, Reading(one), read, sample))
         planning.of_passes[one.name] = Asked.total((planning.of_passes.get(one.name, Asked()), more))
-    pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
+    pictures = [*planning.images.first.values()][shown:]
+    factor = sample.factor if sample else 1
     described, described_tokens = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
     return Asked(new, tokens, described, described_tokens)
 

@@ -66,7 +66,8 @@ def descriptions(asked: Asked, settings: Settings) -> PlannedStep:
 def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Settings) -> PlannedStep:
     """Return the questions about chunks, `later` ones after stored answers, and the estimated rounds that follow."""
     calls, tokens = (Estimate.exactly(one) for one in (len(later.first), sum(later.first.values())))
-    calls, inputs = calls.plus(ratios.calls.times(asked.first)), tokens.plus(ratios.input.times(asked.first_tokens))
+    calls = calls.plus(ratios.calls.times(asked.first))
+    inputs = tokens.plus(ratios.input.times(asked.first_tokens))
     # A later round asks with all before it, and finds less. Not measured.
     outputs = ratios.output.times(asked.first_tokens.plus(tokens.times(Estimate(0.3, 0, 1)))).times(ratios.reasoned)
     llm, cache = settings.llm.of("extract"), (ratios.cached, ratios.written)
@@ -113,7 +114,8 @@ def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     with ResponseStore(home.responses, looking=True) as responses:
         model = StoredAnswers(chat_identity(settings.llm.of("summarise")), responses, asked)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
-    published, length = Generation(home, newest.snapshot_id) if newest else None, ratios.summary_length.times(limit)
+    published = Generation(home, newest.snapshot_id) if newest else None
+    length = ratios.summary_length.times(limit)
     return {
         "summaries": _summaries(asked, length.times(ratios.summary_reasoned), length, settings),
         "embeddings": _embeddings(generation, published, settings, length),
@@ -149,7 +151,8 @@ def after_all(
     tokens = answers.times(ratios.embedded).plus(again.times(length))
     found = {"summaries": PlannedStep(cost, cost), "embeddings": priced(price_of(now.settings.embedding), None, tokens)}
     whole = together(found.values())
-    empty, sources = empty_scopes(now, pending_scopes(now)), {*map(composed, (*now.sources, *now.absent))}
+    empty = empty_scopes(now, pending_scopes(now))
+    sources = {*map(composed, (*now.sources, *now.absent))}
     for name, rule in now.settings.scopes.items():
         if not sources.isdisjoint(map(composed, rule.get("sources", sources))):  # else it shows nothing
             found[f"scope {name}"] = _of_scope(now, whole, name, empty=name in empty)
@@ -193,7 +196,8 @@ def _embeddings(
     generation: Generation, published: Generation | None, settings: Settings, summary: Estimate
 ) -> PlannedStep:
     """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
-    counts, identity = load_tokenizer(settings.chunking.encoding).counts, generation.inputs().embedder.identity
+    counts = load_tokenizer(settings.chunking.encoding).counts
+    identity = generation.inputs().embedder.identity
     requests, known, unknown = 0, 0, 0
     with VectorStore(Home.of(settings).vectors, looking=True) as store:
         for table in VECTOR_TABLES:

@@ -73,7 +73,9 @@ def first_questions(
     """
     step = IngestionStep.of(source, tables, recipes)
     extractor = todays_extractor(answers, recipes, recipes.settings.llm.of("extract").conversations, reading)
-    chunks, instructions, stored = tables.require("chunks", source), instruction_tokens(recipes, reading), list[str]()
+    chunks = tables.require("chunks", source)
+    instructions = instruction_tokens(recipes, reading)
+    stored = list[str]()
     with ingestion(tables, source) as scratch, open_sql(scratch, chunks.shards) as connection:
         _view_to_ask(connection, step, chunks.version, reading)
         found = ToAsk(*connection.execute(read_sql(__package__, "sql/failed_for_good")).fetchall()[0])

@@ -39,7 +39,9 @@ def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
         SourceError: one of them is still there, or has no trace in the home, so that it may be a slip of the pen.
         StoreError: the home is damaged, or there is none.
     """
-    home, sources, gone = Home.existing(situation.settings), situation.sources, Gone()
+    home = Home.existing(situation.settings)
+    sources = situation.sources
+    gone = Gone()
     published = situation.published.inputs.sources if situation.published else {}
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
@@ -192,7 +194,8 @@ def stored_documents(home: Home, source: str) -> pa.Table:
         try:
             rows = tables.read("raw_documents", source, version, ["path", "content_hash"])
         except StoreError as error:
-            current, record = tables.current("raw_documents", source), accepted(home, source)
+            current = tables.current("raw_documents", source)
+            record = accepted(home, source)
             if version in (current and current.version, record and record.version("raw_documents")):
                 raise
             _log.warning("left out, since no run reads this version of the documents of %s: %s", source, error)

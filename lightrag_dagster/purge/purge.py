@@ -114,7 +114,9 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
-    home, snapshot, below = situation.home, situation.require_published(), scopes_below(situation)
+    home = situation.home
+    snapshot = situation.require_published()
+    below = scopes_below(situation)
     scopes = [one for one in below if one.published]
     for source in [] if gone else unfinished(home):
         _forget_unfinished(home, source)
@@ -214,9 +216,12 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
 
 def passes_behind(situation: Situation, source: str) -> Iterator[str]:
     """Yield the passes whose tables may have texts of documents of a source as they were; raises StoreError."""
-    tables, bounds, record = SourceTables(situation.home), Bounds.of(situation.settings), situation.accepted.get(source)
+    tables = SourceTables(situation.home)
+    bounds = Bounds.of(situation.settings)
+    record = situation.accepted.get(source)
     for name in situation.pass_names(source):
-        judged, kept = judge_pass(tables, source, name, bounds), record and record.passes.get(name)
+        judged = judge_pass(tables, source, name, bounds)
+        kept = record and record.passes.get(name)
         if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):
             yield name
 

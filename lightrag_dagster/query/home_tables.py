@@ -25,7 +25,9 @@ def tables_of_home(
 
     In a scope no costs are told: an answer is stored where others, who see more, have asked for it.
     """
-    words, found, lacking = set(re.findall(r"\w+", statements.lower())), dict[str, pa.Table](), {}
+    words = set(re.findall(r"\w+", statements.lower()))
+    found = dict[str, pa.Table]()
+    lacking = {}
     for name, make in {**_MADE, **(more or {})}.items():
         try:
             if name in words:

@@ -273,7 +273,8 @@ class KnowledgeBase(Lookups):
             asked = self._opened.asked(query.asked.left())  # so that it can be asked again when this stream was left
             begin = partial(self.pieces, replace(query, asked=asked))
         else:
-            asked, begin = self._opened.asked(options.get("timeout")), partial(self.stream, query, **options)
+            asked = self._opened.asked(options.get("timeout"))
+            begin = partial(self.stream, query, **options)
         try:
             pieces = await self._opened.in_thread(begin, asked)
             while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:

@@ -159,7 +159,8 @@ class Lookups:
         """
         from lightrag_dagster.query.facts.asking import list_facts
 
-        most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        most = _number_from_1(limit, "limit")
+        asked = conditions_of(subject, filters, given)
         return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters, timeout)
 
     def count(
@@ -184,7 +185,8 @@ class Lookups:
         """
         from lightrag_dagster.query.facts.asking import count_facts
 
-        most, asked = _number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        most = _number_from_1(limit, "limit")
+        asked = conditions_of(subject, filters, given)
         if by is not None and by not in get_args(By):
             raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
         return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters, timeout)

@@ -105,7 +105,8 @@ class Models:
             if answer.finish_reason == "length":
                 _log.warning("a streamed answer is cut off; raise llm.roles.answer.max_output_tokens")
             return
-        pieces, asked = SimpleQueue[str | None](), current() if asked is None else asked
+        pieces = SimpleQueue[str | None]()
+        asked = current() if asked is None else asked
 
         async def pump() -> None:
             async for piece in stream(request):

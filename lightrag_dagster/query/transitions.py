@@ -67,7 +67,8 @@ def transitions_of(graph: Adjacency, walked: Mask | None = None) -> Steps:
     owners, chunks = graph.entity_chunks.owners, graph.entity_chunks.values
     titled, titles = graph.title_chunks.owners, graph.title_chunks.values
     kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
-    owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
+    owners = np.concatenate([owners, titled[kept]])
+    chunks = np.concatenate([chunks, titles[kept]])
     if walked is not None:
         owners, chunks = owners[walked[owners]], chunks[walked[owners]]
     relations = np.unique(graph.entity_relations.values)
@@ -123,7 +124,8 @@ def past_lone_entities(links: csr_array, lone: Mask) -> csr_array:
     columns = np.concatenate([steps.col[~back], passed.col + split])
     shares = np.concatenate([steps.data[~back], passed.data])
     stuck = back & (np.bincount(columns, minlength=nodes) == 0)[steps.col]
-    rows, columns = np.append(rows, steps.row[stuck]), np.append(columns, steps.col[stuck])
+    rows = np.append(rows, steps.row[stuck])
+    columns = np.append(columns, steps.col[stuck])
     shares = np.append(shares, steps.data[stuck])
     shares /= np.bincount(columns, weights=shares, minlength=nodes)[columns]
     places = (rows.astype(np.int32), columns.astype(np.int32))

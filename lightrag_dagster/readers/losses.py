@@ -72,7 +72,8 @@ def _words(text: str) -> list[str]:
     others = ""
     if not text.isascii():
         parts = text.split()
-        text, others = " ".join(filter(str.isascii, parts)), " ".join(filterfalse(str.isascii, parts))
+        text = " ".join(filter(str.isascii, parts))
+        others = " ".join(filterfalse(str.isascii, parts))
     data = text.encode()
     plain = (data.translate(_LETTERS) + b" " + data.translate(_DIGITS)).decode().split()
     return plain + _WORD.findall(_in_one_spelling(others)) if others else plain

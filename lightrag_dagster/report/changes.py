@@ -21,9 +21,11 @@ def changes_of(generation: Generation, bounds: PageBounds) -> dict[str, Any]:
         differing = count_changes(*snapshots)
     except StoreError as error:
         return {"note": f"The snapshot before could not be compared: {error}"}
-    counts, fit = {kind: one.model_dump(exclude={"before"}) for kind, one in differing.items()}, Fitting(bounds.bytes)
+    counts = {kind: one.model_dump(exclude={"before"}) for kind, one in differing.items()}
+    fit = Fitting(bounds.bytes)
     rows = [{**row, "name": fit.short(row["name"], bounds.path, "names of changes")} for row in table.to_pylist()]
-    notes, number = fit.notes(), sum(sum(numbers.values()) for numbers in counts.values())
+    notes = fit.notes()
+    number = sum(sum(numbers.values()) for numbers in counts.values())
     if number > len(rows):
         notes.append(f"changes, of which the first of each kind are listed: {number - len(rows):,} more")
     return {"before": before.snapshot_id, "counts": counts, "rows": rows, "left_out": notes}

@@ -34,7 +34,9 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
     Raises:
         StoreError: a table of the snapshot is missing or damaged.
     """
-    graph, fit, chosen = seen.graph, Fitting(bounds.bytes), _choose(seen.graph, bounds)
+    graph = seen.graph
+    fit = Fitting(bounds.bytes)
+    chosen = _choose(seen.graph, bounds)
     sources = SourceSets(graph)
     data = _columns(graph, chosen, bounds, fit, sources) | {"changes": changes}
     if not fit.take(data) and bounds.entities:  # names of giant size, or thousands of sources
@@ -46,7 +48,9 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
     data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
     quotes = newest_quotes(seen, chosen.listed, bounds.quotes)
     data["quotes"], data["documents"] = evidence_of(graph, sources.names, quotes, fit, bounds)
-    drawing, entities, relations = chosen.drawing, len(chosen.entities), len(chosen.relations)
+    drawing = chosen.drawing
+    entities = len(chosen.entities)
+    relations = len(chosen.relations)
     figures = {
         "entities": entities,
         "relations": relations,

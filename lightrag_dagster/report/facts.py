@@ -24,7 +24,8 @@ def facts_of(generation: Generation, bounds: PageBounds) -> dict[str, Any] | Non
         add_derived(connection, ["fact_spans", "contradictions"], temporary=True)
         counts = connection.execute(_COUNTS).fetchall()
         pairs = connection.execute(read_sql(__package__, "contradicting"), {"most": bounds.facts}).fetchall()
-    fit, total = Fitting(bounds.bytes), pairs[0][-1] if pairs else 0
+    fit = Fitting(bounds.bytes)
+    total = pairs[0][-1] if pairs else 0
     rows = [[fit.short(one, bounds.path, "texts of facts") for one in row[: len(_TEXTS)]] for row in pairs]
     left_out = [f"relations of facts: {len(counts) - bounds.facts:,} more"] if len(counts) > bounds.facts else []
     left_out += [f"contradictions: {total - len(pairs):,} more"] if total > len(pairs) else []

@@ -120,7 +120,8 @@ def _settled(edges: Edges, radii: npt.NDArray[np.float64]) -> Places:
     moved = _spring(sunflower(len(large)) * length, edges.among(large, len(radii)), length)
     places[large] = _packed(moved, radii[large], pull=0.03)
     if len(small):
-        reach, space = (np.hypot(*places[large].T) + radii[large]).max(), float(2 * radii[small].max())
+        reach = (np.hypot(*places[large].T) + radii[large]).max()
+        space = float(2 * radii[small].max())
         places[small] = _around(reach + space, len(small), space)
     return places
 

@@ -74,7 +74,8 @@ class Tokens:
         except (yaml.YAMLError, ValueError) as error:
             lines, fault = list[int](), "it is not YAML"
             if isinstance(error, ValidationError):
-                lines, fault = lines_of(text, error.errors()[0]["loc"]), first_fault(error, _TokenFile)
+                lines = lines_of(text, error.errors()[0]["loc"])
+                fault = first_fault(error, _TokenFile)
             elif isinstance(error, yaml.YAMLError):
                 fault = f"it is not YAML: {yaml_mistake(error)}"
             where = f"{place}, line {lines[-1]}" if lines else place

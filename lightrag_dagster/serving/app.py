@@ -90,7 +90,8 @@ def _looked_at(service: Service, questions: Mapping[str, Ask]) -> list[Route]:
     """Return what operators look at."""
 
     async def health(_: Request) -> Response:
-        own, mode = version("lightrag-dagster"), "disabled" if service.tokens is None else "enabled"
+        own = version("lightrag-dagster")
+        mode = "disabled" if service.tokens is None else "enabled"
         told = {"status": "healthy", "auth_mode": mode, "core_version": own, "api_version": own}
         return JSONResponse(told | {"webui_available": False, "pipeline_busy": False})
 

@@ -93,7 +93,8 @@ async def answer(base: KnowledgeBase, asked: QueryRequest) -> QueryResponse:
         prepared = await base.aprepare(asked.query, **asked.options())
         found, request = prepared.retrieval, prepared.request if asked.only_need_prompt else None
         text = prompt_of(request) if request else context_of(found)
-    took, references = round(time.perf_counter() - began, 3), _references(asked, found)
+    took = round(time.perf_counter() - began, 3)
+    references = _references(asked, found)
     return QueryResponse(response=text, references=references, response_time=took, llm_generated=generated)
 
 

@@ -28,7 +28,8 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
     if service.tokens is None and host not in LOCAL:
         raise SettingsError(f"at {host} anyone could ask; give --tokens, or listen at 127.0.0.1")
     _log_to_standard_error()
-    app, quiet = app_of(service, only_mcp=only_mcp), dict[str, Any](access_log=False, log_level="warning")
+    app = app_of(service, only_mcp=only_mcp)
+    quiet = dict[str, Any](access_log=False, log_level="warning")
     try:
         uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
     except SystemExit as error:
@@ -59,7 +60,8 @@ def speak(service: Service) -> None:
 
 def _log_to_standard_error() -> None:
     """Write our lines to standard error, and of the SDK none: its lines may hold arguments."""
-    handler, own = logging.StreamHandler(), logging.getLogger("lightrag_dagster.serving")
+    handler = logging.StreamHandler()
+    own = logging.getLogger("lightrag_dagster.serving")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     own.setLevel(logging.INFO)
     own.addHandler(handler)

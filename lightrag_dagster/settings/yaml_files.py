@@ -75,7 +75,9 @@ def with_value(text: str, section: str, name: str, value: str) -> str | None:
     inside = {key.value: one for key, one in _of_names(yaml.compose(text, yaml.SafeLoader))}.get(section)
     line = "\r\n" if "\r\n" in text else "\n"
     if inside is None:
-        start, end, said = len(text), len(text), f"{section}:{line}  {name}: {value}{line}"
+        start = len(text)
+        end = len(text)
+        said = f"{section}:{line}  {name}: {value}{line}"
         said = said if not text or text.endswith("\n") else f"{line}{said}"
     elif old := {key.value: one for key, one in _of_names(inside)}.get(name):
         start, end, said = old.start_mark.index, old.end_mark.index, value

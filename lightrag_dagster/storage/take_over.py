@@ -143,7 +143,8 @@ def _keep_summaries(home: Home) -> Generation | None:
 def _removal(home: Home) -> list[str]:
     """Return what is lost with the snapshots, for people; nothing if there are none."""
     snapshots = len(list(home.generations.glob(f"gen-*/{generations.MANIFEST}")))
-    pins, held = read_record(home.pins, Pins, "ignore"), read_record(home.held, Pointer, "ignore")
+    pins = read_record(home.pins, Pins, "ignore")
+    held = read_record(home.held, Pointer, "ignore")
     lost = [f"the snapshots of another version of this package: {snapshots:,}"] if snapshots else []
     lost += [f"their names: {', '.join(sorted(pins.names))}"] if pins and pins.names else []
     lost += [f"the rollback to {held.id}"] if held else []

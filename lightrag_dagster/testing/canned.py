@@ -46,7 +46,8 @@ class CannedKnowledgeBase(KnowledgeBaseResource):
 
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return the answer to a question; raises QueryError when there is none."""
-        retrieval, text = self.retrieve(query, **options), self.answers.get(query, self.default)
+        retrieval = self.retrieve(query, **options)
+        text = self.answers.get(query, self.default)
         if text is None:
             raise QueryError(f"there is no canned answer to {query!r}; add it to `answers`, or set `default`")
         return Answer(text, (), retrieval, _SNAPSHOT)

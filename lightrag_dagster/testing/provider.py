@@ -86,7 +86,8 @@ def _completion(body: dict[str, Any]) -> dict[str, Any] | list[dict[str, Any]]:
         answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
     if not answer:  # such a request was taken for one to summarise
         return {"error": {"message": "the rules have none for this request", "code": "no_rule"}}
-    sent, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
+    sent = sum(len(message.content) for message in messages) // 4
+    answered = len(answer) // 4
     usage = {"prompt_tokens": sent, "completion_tokens": answered, "total_tokens": sent + answered}
     made = {"id": "offline", "object": "chat.completion", "created": 0, "model": body["model"]}
     if not body.get("stream"):

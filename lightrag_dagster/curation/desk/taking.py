@@ -44,7 +44,8 @@ def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[rules.Taken]:
         which = f"none of the decisions {numbers[0]} to {numbers[-1]} is" if numbers else "no decision is"
         what = f"decision {numbers[0]} is not" if len(numbers) == 1 else which
         raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate` shows those that are")
-    decisions, places = rules.decisions_of(settings), {rules.place_of(one.number) for one in found}
+    decisions = rules.decisions_of(settings)
+    places = {rules.place_of(one.number) for one in found}
     problem = _contradiction([other for other in decisions if other.place not in places])
     if problem and not _contradiction(decisions):
         what, without = (f"decision {found[0].number}", "it") if len(found) == 1 else ("these decisions", "them")

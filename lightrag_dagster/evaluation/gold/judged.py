@@ -62,7 +62,8 @@ def find_passages(situation: Situation, gold: Gold, snapshot: Manifest | None = 
 
     They are those of the accepted tables, or of the tables that a `snapshot` was built from.
     """
-    tables, versions = SourceTables(situation.home), {one: situation.merged(one) for one in situation.accepted}
+    tables = SourceTables(situation.home)
+    versions = {one: situation.merged(one) for one in situation.accepted}
     if snapshot:
         versions = {source: used for source, used in snapshot.inputs.sources.items() if source != CURATION}
     paths = [path for source, used in versions.items() for path in tables.open("chunks", source, used["chunks"])]

@@ -124,7 +124,9 @@ def require_graph(generation: Generation, settings: Settings) -> Path:
         IntegrityError: one that is made again differs from the tables.
         StoreError: it is left out, that of the published snapshot is not built or damaged, or the disk refuses.
     """
-    home, path, record = generation.home, generation.path(GRAPH), generation.path(GRAPH_RECORD)
+    home = generation.home
+    path = generation.path(GRAPH)
+    record = generation.path(GRAPH_RECORD)
     if not (path.exists() and record.exists()):
         home.files.refresh([record, home.published])
     if built := read_record(record, BuiltGraph):

@@ -195,7 +195,9 @@ class Batches:
 
     async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
         """Store the answers in the result files of a batch, and return what the files hold."""
-        found, limits, estimate = _Results(), self._limits_or_none(batch), batch.tokens // max(1, batch.requests)
+        found = _Results()
+        limits = self._limits_or_none(batch)
+        estimate = batch.tokens // max(1, batch.requests)
 
         def limit(key: str) -> int:
             return (limits or {}).get(key) or self.settings.max_output_tokens

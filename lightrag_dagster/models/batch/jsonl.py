@@ -54,7 +54,9 @@ def read_line(line: bytes, target: Target, most: MostOf = lambda key: ANY) -> Re
     """Return the outcome in a line of an output or error file, or None when the line is unusable."""
     try:
         parsed = json.loads(line)
-        key, response, error = parsed["custom_id"], parsed.get("response"), parsed.get("error")
+        key = parsed["custom_id"]
+        response = parsed.get("response")
+        error = parsed.get("error")
     except MALFORMED:
         return None
     # Every key of ours is of hexadecimal digits; a database may refuse others.

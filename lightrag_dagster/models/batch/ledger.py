@@ -214,7 +214,8 @@ class BatchLedger(Database):
         Or no report came of one since `silent`: the run finds out why, and tells.
         They are in the order of their sources; that of a backfill is first.
         """
-        batches, idle = dict[WaitingExtraction, list[Batch]](), not self.names(UNDER_WAY)
+        batches = dict[WaitingExtraction, list[Batch]]()
+        idle = not self.names(UNDER_WAY)
         for batch in self.batches(where=_waited_for()):
             for waiting in batch.waiting:
                 batches.setdefault(waiting, []).append(batch)

@@ -29,7 +29,8 @@ def prompts(files: ModelFiles) -> dict[Kind, str]:
 
 def token_limit(files: ModelFiles) -> int:
     """Return the number of tokens that the model reads; a million if its files do not say."""
-    tokenizer, config = files.read("tokenizer_config.json"), files.read("config.json")
+    tokenizer = files.read("tokenizer_config.json")
+    config = files.read("config.json")
     told = _transformer(files).get("max_seq_length")
     known = [told] if told else [tokenizer.get("model_max_length"), config.get("max_position_embeddings")]
     return min([int(limit) for limit in known if limit], default=1_000_000)

@@ -91,7 +91,8 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
     """Settle the conditions; None if there are no facts."""
     if (facts := seen.facts) is None:
         return None
-    notes, values = list(seen.notes), dict.fromkeys(("subject", "object", "relation", "type"))
+    notes = list(seen.notes)
+    values = dict.fromkeys(("subject", "object", "relation", "type"))
     for end, name in conditions.names.items():
         row, more = resolve(seen, name, end)
         (values[end],) = seen.graph.entities.ids_at(np.array([row], dtype=np.int32))
@@ -139,7 +140,8 @@ def _having(rows: pa.Table, asked: Mapping[str, str | list[str] | None]) -> pa.T
 def _known(column: pa.ChunkedArray, asked: str, name: str) -> list[str]:
     """Return the spellings of the relation or type that a text means, in any case, with spaces or underscores."""
     spellings = pc.unique(column).drop_null().to_pylist()
-    known, wanted = {folded(one): one for one in spellings}, folded(asked)
+    known = {folded(one): one for one in spellings}
+    wanted = folded(asked)
     if not known:  # of which the notes on the filters tell
         return []
     if wanted not in known:

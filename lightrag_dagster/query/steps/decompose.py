@@ -65,7 +65,8 @@ def fuse(rankings: Sequence[Found]) -> Found:
 
     There are no more entities and relations than in the longest result, so that the context does not grow.
     """
-    entities, relations = [one.entities for one in rankings], [one.relations for one in rankings]
+    entities = [one.entities for one in rankings]
+    relations = [one.relations for one in rankings]
     return Found(
         _by_turns(entities, max(map(len, entities))),
         _by_turns(relations, max(map(len, relations))),

@@ -15,7 +15,8 @@ def item_numbers(ordered: Mapping[str, str], values: Sequence[str | None]) -> li
     """Return the numbers of the items of an `ol`, by its attributes and the `value` of each item."""
     backwards = "reversed" in ordered
     form = _form(ordered)
-    number, numbers = integer_of(ordered.get("start"), len(values) if backwards else 1), list[str]()
+    number = integer_of(ordered.get("start"), len(values) if backwards else 1)
+    numbers = list[str]()
     for value in values:
         number = integer_of(value, number)
         numbers.append(f"{write_number(number, form)}.")

@@ -55,7 +55,8 @@ def write_marks(tree: lxml_html.HtmlElement) -> None:
         elif element.tag == "sub" or element.tag in _PLAIN:
             element.drop_tag()
         elif element.tag == "q":
-            element.text, element.tail = _QUOTES[0] + (element.text or ""), _QUOTES[-1] + (element.tail or "")
+            element.text = _QUOTES[0] + (element.text or "")
+            element.tail = _QUOTES[-1] + (element.tail or "")
             element.drop_tag()
         elif element.tag == "img":
             _write_image(element)

@@ -102,7 +102,8 @@ def _grid(rows: Sequence[Any]) -> _Grid:
         for cell in _cells(row):
             while (number, place) in grid:
                 place += 1
-            columns, deep = span(cell, "colspan"), min(span(cell, "rowspan"), len(rows) - number)
+            columns = span(cell, "colspan")
+            deep = min(span(cell, "rowspan"), len(rows) - number)
             if len(grid) + columns * deep > _MOST_PLACES:
                 columns = deep = 1
             for down in range(deep):

@@ -54,7 +54,8 @@ def _columns(
             yield lxml_html.Element("td"), False
             column += 1
             continue
-        rows, columns = span(found, "rowspan"), 1 if whole else span(found, "colspan")
+        rows = span(found, "rowspan")
+        columns = 1 if whole else span(found, "colspan")
         for place in range(column, min(column + columns, MOST_COLUMNS)):
             if rows > 1:
                 below[place] = found, rows - 1

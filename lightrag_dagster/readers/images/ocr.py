@@ -55,7 +55,8 @@ def recognise(
         raise UnreadableError(
             f"text is in the images of {len(content.drawn):,} pages; at most {_MOST_PAGES:,} are recognised; divide it"
         )
-    texts, without = [content.text] if isinstance(content.text, str) else list(content.text), list[int]()
+    texts = [content.text] if isinstance(content.text, str) else list(content.text)
+    without = list[int]()
     for number, pixels in zip(content.drawn, draw(content.drawn), strict=True):
         recognised = _text_in(pixels)
         read = texts[number] if keep or not recognised else ""

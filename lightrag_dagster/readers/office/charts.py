@@ -75,7 +75,8 @@ def _points(series: etree._Element, name: str) -> dict[int, str]:
 
 def _shown(point: etree._Element) -> str:
     """Return the value of a point; a number as its format shows it, since it may be a date or a share."""
-    value, around = " ".join((point.findtext("{*}v") or "").split()), point.getparent()
+    value = " ".join((point.findtext("{*}v") or "").split())
+    around = point.getparent()
     code = point.get("formatCode") or (around.findtext("{*}formatCode") if around is not None else None)
     if not code:
         return value

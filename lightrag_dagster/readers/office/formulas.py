@@ -140,7 +140,8 @@ def _omml_delimiters(node: etree._Element) -> str:
 
 
 def _omml_accent(node: etree._Element) -> str:
-    base, mark = _part(node, "e"), _property(node, "chr", "⏟" if _name(node) == "groupChr" else "\u0302")
+    base = _part(node, "e")
+    mark = _property(node, "chr", "⏟" if _name(node) == "groupChr" else "\u0302")
     return _accent(mark, base) or _scripts(base, "", mark)
 
 

@@ -17,7 +17,9 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     with open_archive(data, WORKBOOK) as archive:
         properties = read_properties(archive, "docProps/core.xml")
         book = Workbook(archive)
-        strings, formats, struck = book.shared_strings(), book.number_formats(), book.struck_styles()
+        strings = book.shared_strings()
+        formats = book.number_formats()
+        struck = book.struck_styles()
         texts, without_value = [], list[str]()
         for name, part, hidden in book.sheets():
             sheet = read_cells(archive.read(part), strings, formats, struck)

@@ -107,7 +107,8 @@ class PageCharacters:
         parts = [side for side, _ in groupby(filter(None, sides))]
         usual = min("LR", key=lambda side: (-parts.count(side), side != self._usual))
         for place, side in enumerate(sides):
-            before, after = sides[place - 1] if place else usual, next(filter(None, sides[place:]), usual)
+            before = sides[place - 1] if place else usual
+            after = next(filter(None, sides[place:]), usual)
             is_number = before == "L" and texts[place][-1].isdecimal()
             sides[place] = side or (before if before == after or is_number else usual)
         runs = list[list[str]]()

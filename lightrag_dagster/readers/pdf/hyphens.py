@@ -26,8 +26,10 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
 
     def joined_by(found: re.Match[str]) -> str:
         text, begin = found.string, max(0, found.start() - _LONGEST)
-        first, second = _FIRST.search(text, begin, found.start()), _SECOND.match(text, found.end())
-        one, other = first[0] if first else "", second[0] if second else ""
+        first = _FIRST.search(text, begin, found.start())
+        second = _SECOND.match(text, found.end())
+        one = first[0] if first else ""
+        other = second[0] if second else ""
         if other in _BETWEEN:
             return "- "
         is_compound = f"{one}-{other}".casefold() in compound or _is_apart(one, other)

@@ -75,7 +75,8 @@ def _counted(group: list[tuple[int, int]], pages: Sequence[Sequence[Line]]) -> l
             for place, kind in enumerate(kinds)
             if (kind[column] == same[0] if same[1] >= counting[1] else kind[width + column] == counting[0])
         ]
-        group, kinds = [group[place] for place in kept], [kinds[place] for place in kept]
+        group = [group[place] for place in kept]
+        kinds = [kinds[place] for place in kept]
     return group
 
 

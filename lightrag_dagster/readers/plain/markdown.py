@@ -40,7 +40,8 @@ def _plain(found: re.Match[str]) -> str:
     """Return the text of a tag, or a character; code and values of attributes stay, and emphasis that is in no word."""
     if found["tag"] is None:
         return with_characters(found[0]).translate(_IN_CELL) if found["reference"] else found[0]
-    before, after = found.string[max(0, found.start() - 1) : found.start()], found.string[found.end() : found.end() + 1]
+    before = found.string[max(0, found.start() - 1) : found.start()]
+    after = found.string[found.end() : found.end() + 1]
     tag, text = found["tag"].lower(), in_line(_TAG.sub("", found["text"]))
     if tag == "sup":
         return raised(before, text)

@@ -126,7 +126,8 @@ class _RstReader:
         if name in _VERSIONS:
             version, _, said = argument.partition(" ")
             argument = f"{_VERSIONS[name]} {version}" + (f": {said}" if said else "")
-        is_seen, is_code = not _UNSEEN_ARGUMENT.fullmatch(name), bool(_CODE.fullmatch(name))
+        is_seen = not _UNSEEN_ARGUMENT.fullmatch(name)
+        is_code = bool(_CODE.fullmatch(name))
         read = [indent + argument] if argument and is_seen else []
         read += self._below_directive(indent, options_alone=is_code)
         if read:

@@ -87,7 +87,8 @@ def chosen_sources(settings: Settings, names: Sequence[str], found: Mapping[str,
         SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, an earlier
             source of the home counts as well, since it may be missing for a while.
     """
-    found, misnamed = find_sources(settings) if found is None else found, misnamed_sources(settings)
+    found = find_sources(settings) if found is None else found
+    misnamed = misnamed_sources(settings)
     names = [stored_name(name, found) for name in names]
     if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
         raise SourceError("; ".join(refused))
@@ -117,7 +118,8 @@ def _exact(settings: Settings, name: str) -> Source | None:
 
 def _all_sources(settings: Settings) -> dict[str, Source]:
     folders = {entry.name for entry in _entries(settings) if _is_folder(entry)}
-    names, files = sorted(folders | settings.named_sources.keys()), _named_files(settings)
+    names = sorted(folders | settings.named_sources.keys())
+    files = _named_files(settings)
     return {name: _source(settings, name, files, folder=name in folders) for name in names}
 
 

@@ -183,7 +183,8 @@ class Conversation:
                     raise
                 break  # a model refuses a limit above its own; keep its answer below that
             self.bought.append(answer)
-            cut, before = answer.finish_reason == "length", found[1] if found else None
+            cut = answer.finish_reason == "length"
+            before = found[1] if found else None
             found = answer, self.extractor.read(answer.text, self.passage, truncated=cut)
             if not (self.extractor.by_rules or found[1].complete) and repeats_itself(answer.text):
                 self.ended = "repeats itself"

@@ -70,9 +70,11 @@ def parse_response(
             found = next((one for one in read if one.whole or one.entities or one.relations), read[0])
             entities, relations, rejected = found.entities, found.relations, list(found.rejected)
             complete |= found.whole
-    entities, relations = list(dict.fromkeys(entities)), list(dict.fromkeys(relations))
+    entities = list(dict.fromkeys(entities))
+    relations = list(dict.fromkeys(relations))
     if echoes and passage:
-        (entities, repeated), (relations, others) = echoes.divide(entities, passage), echoes.divide(relations, passage)
+        entities, repeated = echoes.divide(entities, passage)
+        relations, others = echoes.divide(relations, passage)
         rejected += repeated + others
     kept = len(entities) + len(relations) if most_rows is None else most_rows
     # One answer that runs away counts once, since its rows could withhold a source of many.

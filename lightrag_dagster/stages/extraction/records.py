@@ -144,7 +144,8 @@ def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRec
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
         whole = [record for record in records if isinstance(record, EntityRecord)]
-        names, types = {entity.name for entity in whole}, {entity.type for entity in whole} | USUAL_TYPES
+        names = {entity.name for entity in whole}
+        types = {entity.type for entity in whole} | USUAL_TYPES
         records = [_resolved(record, names, types) if isinstance(record, _WideEntity) else record for record in records]
     return (
         [record for record in records if isinstance(record, EntityRecord)],

@@ -125,7 +125,8 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
     The item that was cut off is left out of a `truncated` answer; its status shows that.
     """
     items, complete, broken = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
-    relations, where = {folded(name): name for name in of_pass.relations}, PassageText(passage)
+    relations = {folded(name): name for name in of_pass.relations}
+    where = PassageText(passage)
     facts, rejected = dict[FactRecord, None](), [BROKEN] * broken
     for item in items:
         try:

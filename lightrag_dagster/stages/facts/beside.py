@@ -67,7 +67,8 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     joined = _joined().fullmatch(text, one.end("number"), other.start("core"))
     if not joined or one["name"]:
         return False
-    unit, behind = joined["unit"].strip(), text[other.end("number") : other.end("number") + _NEAR]
+    unit = joined["unit"].strip()
+    behind = text[other.end("number") : other.end("number") + _NEAR]
     has_unit = behind.strip().casefold().startswith(unit.casefold())
     shares_sign = not other["ahead"] and _whole(one) <= _whole(other)  # $5 to 7, but not: paid $500 to 3 customers
     is_alike = has_unit and (shares_sign or (one["ahead"] or "") in ("", other["ahead"]))
@@ -119,9 +120,12 @@ def _before(section: str, end: str = END, rest: str = r"\s?") -> re.Pattern[str]
 @cache
 def _amount() -> re.Pattern[str]:
     """Return the pattern of an amount: its `core`, and what stands before it, or behind as `other`, and changes it."""
-    scales, things = any_of(listed("scales", "scales beside decimal commas")), any_of(listed("whole things"))
-    money, units = any_of(currencies(), r"(?![^\W\d])"), any_of(listed("units") | currencies())
-    measures, points = any_of(listed("measures"), r"(?!\w)"), any_of(listed("points"))
+    scales = any_of(listed("scales", "scales beside decimal commas"))
+    things = any_of(listed("whole things"))
+    money = any_of(currencies(), r"(?![^\W\d])")
+    units = any_of(listed("units") | currencies())
+    measures = any_of(listed("measures"), r"(?!\w)")
+    points = any_of(listed("points"))
     ahead = any_of(listed("scales beside decimal commas"))  # one million $5 tickets
     pairs = rf"{scaled_currency()}|(?:{ahead})\.?[ ]?(?:{money})"
     return re.compile(
@@ -157,7 +161,8 @@ def _amount() -> re.Pattern[str]:
 @cache
 def _joined() -> re.Pattern[str]:
     """Return the pattern of what stands between the numbers of two amounts of one range."""
-    to, also = any_of({word for word in listed("to") | _ALSO_AT if word.isalpha()}), any_of(listed("and"))
+    to = any_of({word for word in listed("to") | _ALSO_AT if word.isalpha()})
+    also = any_of(listed("and"))
     return re.compile(
         rf"(?:{NO_CENTS})?(?P<unit>[^\d\n|,;:()\[\]]{{0,24}}?)"
         rf"(?:(?P<to>-?(?:\sup)?\s(?:{to})\s|-(?:{to})-|至|到|\s?(?:…|\.{{3}})\s?)"

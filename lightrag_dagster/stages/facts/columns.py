@@ -81,7 +81,8 @@ def _plain(cell: str, sign: str | None) -> str:
     in_doubt = f"{digits} or " + re.sub(r"\D", "", digits)
     if negative := _MINUS_BEHIND.fullmatch(cell):
         cell = f"-{negative[1]}{negative[2] or negative[3] or ''}"
-    is_whole, is_in_doubt = re.search(rf"\d{NO_CENTS}", cell), _IN_DOUBT.fullmatch(digits)
+    is_whole = re.search(rf"\d{NO_CENTS}", cell)
+    is_in_doubt = _IN_DOUBT.fullmatch(digits)
     if sign is None or (is_whole and is_in_doubt):
         return cell.replace(digits, in_doubt) if is_in_doubt and not is_whole else cell
     if not (found := _BY_SIGN[sign].fullmatch(digits)):

@@ -111,7 +111,8 @@ def _half(text: str) -> When | None:
     first, *words = text.split(" ")
     closes = listed("to", "until")
     at = next((at for at, word in enumerate(words) if word.partition("'")[0] in closes), len(words))
-    start, end = _date(" ".join(words[:at])), _date(" ".join(words[at + 1 :]), last=True)
+    start = _date(" ".join(words[:at]))
+    end = _date(" ".join(words[at + 1 :]), last=True)
     if first not in listed("since") or bool(start) == bool(end):
         return None
     return When(*(start or _UNREAD), *(end or _UNREAD))
@@ -136,7 +137,9 @@ def _plain(words: str) -> str:
     text = re.sub("[‐-―−〜]", "-", " ".join(text.split())).replace("t/m", "tot")
     text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", _in_force().sub("", text))))
     text = _DO.sub(lambda match: f"{match[1] or ''}until " if match[0].endswith(" ") else "", text)
-    months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
+    months = meanings("months")
+    quarters = meanings("quarters")
+    ordinals = meanings("ordinals")
 
     def known(match: re.Match[str]) -> str:
         word = match[0]

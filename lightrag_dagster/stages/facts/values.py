@@ -103,7 +103,8 @@ def unit_of(word: str) -> str:
     """
     if _SPELLED.match(word) and (word.isupper() or word[1:] == word[1:].lower()):
         word = word.lower()
-    plain, first = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else ""), _FIRST.match(word)
+    plain = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else "")
+    first = _FIRST.match(word)
     whole = meanings("units").get(plain.casefold())
     if whole or not first or first[0] == word:
         return whole or plain

@@ -51,7 +51,8 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
 
     If several workers do so at a time, each has its share of memory and processors.
     """
-    memory, threads = max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES), max(1, (os.cpu_count() or 1) // workers)
+    memory = max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES)
+    threads = max(1, (os.cpu_count() or 1) // workers)
     with bounded(f"{memory:.2f}GB", scratch / f".merge.{uuid4().hex}", threads=threads) as connection:
         _define_macros(connection)
         _prepare(connection, variables)

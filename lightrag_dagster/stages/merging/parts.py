@@ -293,7 +293,8 @@ def group_entities(space: Workspace, part: int) -> None:
 
 def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
     """Deal the names and degrees of entities of some parts to those of their relations and facts; return the call."""
-    call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
+    call = uuid4().hex
+    degrees = [space.path("entity_degree", part) for part in parts]
     with space.open({"entity_degree": degrees}) as connection:
         deal_out(connection, space, "FROM entity_degree", "end_degree", call)
     return call

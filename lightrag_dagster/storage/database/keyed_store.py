@@ -74,7 +74,9 @@ class KeyedTable(Database):
 
         Returns the number of keys.
         """
-        remove, left, erased = sa.delete(self._table).where(self.among(self._table.c.key)), iter(keys), 0
+        remove = sa.delete(self._table).where(self.among(self._table.c.key))
+        left = iter(keys)
+        erased = 0
         while some := list(islice(left, _AT_ONCE)):
             with self.begin() as connection:
                 connection.execute(remove, given(some))
@@ -108,7 +110,8 @@ class KeyedTable(Database):
 
 def keyed_table(name: str, *columns: sa.Column[Any]) -> sa.Table:
     """Return a table with some columns between the key and the day of the last use."""
-    key, last_used = sa.Column("key", sa.Text, primary_key=True), sa.Column("last_used", sa.BigInteger, nullable=False)
+    key = sa.Column("key", sa.Text, primary_key=True)
+    last_used = sa.Column("last_used", sa.BigInteger, nullable=False)
     # In SQLite rows come one after the other and the keys apart: in order of the keys, which are hashes, each long row
     # would have pages of its own that are half empty.
     return sa.Table(name, sa.MetaData(), key, *columns, last_used)

@@ -102,7 +102,8 @@ def remove_oldest(paths: Iterable[Path], limit: float) -> tuple[list[Path], int]
         with suppress(FileNotFoundError):  # workers share the folder
             found = path.stat()
             facts.append((found.st_atime, found.st_size, path))
-    total, oldest = sum(size for _, size, _ in facts), time.time() - UNUSED_SECONDS
+    total = sum(size for _, size, _ in facts)
+    oldest = time.time() - UNUSED_SECONDS
     for used, size, path in sorted(facts):
         if total <= limit or used > oldest:
             break

@@ -34,7 +34,8 @@ class FileLocks:
     def hold(self, path: Path, timeout: float, what: str, *, any_thread: bool) -> Iterator[Lock]:
         """See `Locks.hold`."""
         # One lock object a path and process is what makes it re-entrant; shared by threads for `any_thread`.
-        lock, holder = FileLock(path, thread_local=not any_thread, is_singleton=True), path.with_suffix(".pid")
+        lock = FileLock(path, thread_local=not any_thread, is_singleton=True)
+        holder = path.with_suffix(".pid")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _acquire(lock, holder, timeout, what)

@@ -43,7 +43,8 @@ class FileChecks:
         self._files = found.files if found else {}
         self._damage = None if found else Damage(record, "is missing")
         self._checking, self._loaded = Lock(), set[str]()
-        self._thread, self._later = DaemonThreads(1, "lightrag-checks"), dict[str, Future[None]]()
+        self._thread = DaemonThreads(1, "lightrag-checks")
+        self._later = dict[str, Future[None]]()
         self._closed, self._looked = False, -_SECONDS_BETWEEN_LOOKS
         self.require_sound()
 

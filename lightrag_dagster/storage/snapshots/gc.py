@@ -201,7 +201,8 @@ def _used_versions(home: Home, kept: Iterable[str]) -> set[Path]:
 
 def _add_versions(home: Home, garbage: Garbage, stored: Iterable[Path]) -> None:
     """Add the files of table versions that neither snapshots nor the source itself uses."""
-    used, unused = _used_versions(home, garbage.kept), defaultdict[str, list[Path]](list)
+    used = _used_versions(home, garbage.kept)
+    unused = defaultdict[str, list[Path]](list)
     for path in stored:
         if path.suffix in (".parquet", ".shards", ".tmp") and path not in used:  # a killed write leaves the last
             unused[Home.source_of(path.parent)].append(path)
@@ -229,7 +230,9 @@ def _remove_versions(home: Home, garbage: Garbage, *, dry_run: bool) -> None:
 
 def _recorded(home: Home, source: str, paths: Iterable[Path]) -> set[Path]:
     """Return the files of current and accepted versions, and of a backfill, of the tables that have the `paths`."""
-    tables, candidates, record = SourceTables(home), SourceTables(home, candidate=True), accepted(home, source)
+    tables = SourceTables(home)
+    candidates = SourceTables(home, candidate=True)
+    record = accepted(home, source)
     found = set()
     for table in {path.parent.parent.name for path in paths}:
         versions = {one.version for one in (tables.current(table, source), candidates.current(table, source)) if one}
@@ -263,7 +266,8 @@ def _tags(home: Home, kept: dict[str, str], stored: Collection[Path]) -> dict[st
 
 def _add_vectors(home: Home, garbage: Garbage, stored: Mapping[Path, Stored]) -> None:
     """Add the vector tables that no kept snapshot reads, and the unused files of the others."""
-    tags, tables = _tags(home, garbage.kept, stored), defaultdict[str, dict[Path, Stored]](dict)
+    tags = _tags(home, garbage.kept, stored)
+    tables = defaultdict[str, dict[Path, Stored]](dict)
     for path, one in stored.items():
         tables[path.relative_to(home.lance).parts[0].removesuffix(".lance")][path] = one
     garbage.vector_tables = sorted(tables.keys() - tags.keys())

@@ -183,5 +183,6 @@ def _require_same(table: str, version: int, paths: Collection[Path], counted: di
 
 def _is_worth_a_rewrite(counted: dict[str, Any]) -> bool:
     """Say whether many rows are deleted ones, or the table has many parts. Snapshots keep the files from before."""
-    deleted, stored = int(counted["total_deletion_file_rows"]), int(counted["total_data_file_rows"])
+    deleted = int(counted["total_deletion_file_rows"])
+    stored = int(counted["total_data_file_rows"])
     return deleted > MAX_DELETED_SHARE * stored or int(counted["total_fragments"]) > MAX_FRAGMENTS

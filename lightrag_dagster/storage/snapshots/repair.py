@@ -98,7 +98,8 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
         elif one.path.is_relative_to(home.root / "tables"):
             _remove_version(home, one.path)
     home.files.remove_folder(home.generation(snapshot_id))
-    newest, published = read_record(home.newest, Pointer), read_record(home.published, Pointer)
+    newest = read_record(home.newest, Pointer)
+    published = read_record(home.published, Pointer)
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
     if published is not None and published.id == snapshot_id and not _point_again(home, lock):
@@ -134,7 +135,9 @@ def _remove_vectors(home: Home, folder: str) -> None:
 
 def _remove_version(home: Home, path: Path) -> None:
     """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
-    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    tables = SourceTables(home)
+    table = path.parent.parent.name
+    source = Home.source_of(path.parent)
     with ingesting(home, source):
         current = tables.current(table, source)
         if current is not None and path in tables.all_paths(table, source, current.version):
@@ -149,7 +152,9 @@ def _why_lost(home: Home, path: Path, there: Set[str]) -> str:
     """
     if not path.is_relative_to(home.root / "tables"):
         return ""
-    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    tables = SourceTables(home)
+    table = path.parent.parent.name
+    source = Home.source_of(path.parent)
     current, record = tables.current(table, source), accepted(home, source)
     version = record.version(table) if record else ""
     if not version or path not in tables.all_paths(table, source, version):

@@ -89,7 +89,8 @@ def publish(
 def _require_publishable(home: Home, generation: Generation, problems: Sequence[str], gates: Gates) -> None:
     """Raise IntegrityError for a generation with problems, and for a first one with faults."""
     if problems:
-        named, folder = some_of(problems, _NAMED_PROBLEMS, ";"), home.generation(generation.id)
+        named = some_of(problems, _NAMED_PROBLEMS, ";")
+        folder = home.generation(generation.id)
         raise IntegrityError(f"{generation.id} must not be published: {named}; delete {folder} and run again")
     if gates.faults and not home.published.exists():
         faults = "; ".join(gates.faults)
@@ -240,7 +241,8 @@ def _hold(home: Home) -> Hold | None:
 
     Any other has ended, and a kill left its record.
     """
-    held, published = read_record(home.held, Hold), read_record(home.published, Pointer)
+    held = read_record(home.held, Hold)
+    published = read_record(home.published, Pointer)
     return held if held and (not held.by_gate or published is None or held.id == published.id) else None
 
 

@@ -92,7 +92,8 @@ def portable_files(content: bytes) -> bytes:
 def published_bytes(home: Home, snapshot_id: str) -> int:
     """Return the bytes of the files that a snapshot reads, as recorded, without the views; raises StoreError."""
     folder = home.generation(snapshot_id)
-    record, graph = read_record(folder / FILES, PublishedFiles), read_record(folder / _OF_GRAPH[1], BuiltGraph)
+    record = read_record(folder / FILES, PublishedFiles)
+    graph = read_record(folder / _OF_GRAPH[1], BuiltGraph)
     found = [*record.files.values()] if record else []
     return sum(one.size for one in found + ([graph.file] if graph else []))
 

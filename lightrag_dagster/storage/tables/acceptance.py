@@ -108,7 +108,8 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         StoreError: a record is damaged.
     """
     current = {table: tables.current(of_pass(table, name), source) for table in PASS_TABLES}
-    made, record = {table: one for table, one in current.items() if one}, accepted(tables.home, source)
+    made = {table: one for table, one in current.items() if one}
+    record = accepted(tables.home, source)
     versions = {table: one.version for table, one in made.items()}
     if made.keys() != current.keys() or any(
         made[table].inputs.get(of_pass("readings", name)) != versions["readings"] for table in ("facts", "read_facts")
@@ -232,7 +233,8 @@ def _rejected_too_many(tables: SourceTables, parsed: TableVersion, bounds: Bound
     """Return why too many rows of the answers were rejected; None if they were not."""
     record, source = accepted(tables.home, parsed.source), parsed.source
     has_answers = record is not None and record.tables.get("extractions") == parsed.inputs["extractions"]
-    whole, new = AnswerRows.of(parsed.sums), AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
+    whole = AnswerRows.of(parsed.sums)
+    new = AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
     if min(whole.share, new.share) <= bounds.max_rejected_share:
         return None
     reasons = {reason: rows for reason, rows in parsed.counts["reason"].items() if reason != NO_ROW}

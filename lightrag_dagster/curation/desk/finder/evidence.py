@@ -175,7 +175,8 @@ def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
     if "chunk_ids" not in entities.column_names:
         return np.zeros(len(one), dtype=np.float32)
     lists = entities["chunk_ids"].combine_chunks()
-    holders, chunks = lists.value_parent_indices().to_numpy(), lists.flatten().dictionary_encode().indices.to_numpy()
+    holders = lists.value_parent_indices().to_numpy()
+    chunks = lists.flatten().dictionary_encode().indices.to_numpy()
     shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
     matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
     sizes = np.bincount(holders, minlength=entities.num_rows)

@@ -63,7 +63,8 @@ def compare(
 
     order = np.argsort(entities["entity_id"].to_numpy(zero_copy_only=False), kind="stable")
     if (order[1:] < order[:-1]).any():  # else a copy of all vectors would be in memory
-        entities, vectors = entities.take(order), vectors if vectors is None else vectors[order]
+        entities = entities.take(order)
+        vectors = vectors if vectors is None else vectors[order]
     vectors = vectors if vectors is not None and len(vectors) else None
     near = near_pairs(vectors, _NEAREST) if vectors is not None else (_NONE, _NONE)
     with in_memory() if entities.num_rows <= _IN_MEMORY else spilling() as connection:

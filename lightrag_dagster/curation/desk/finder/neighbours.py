@@ -44,7 +44,8 @@ def _fold(vectors: Numbers) -> Vectors:
     if size <= _FOLDED:
         return _unit(vectors.astype(np.float32))
     draw = np.random.default_rng(size)
-    signs, order = draw.choice(np.array([-1, 1], dtype=np.float32), size), draw.permutation(size)
+    signs = draw.choice(np.array([-1, 1], dtype=np.float32), size)
+    order = draw.permutation(size)
     starts = np.arange(0, size, -(-size // _FOLDED))
     folded = np.empty((rows, len(starts)), dtype=np.float32)
     for start in range(0, rows, 4096):
@@ -80,7 +81,9 @@ def _nearer(vectors: Vectors, leaf: Places, others: Places, alike: Vectors) -> t
     best = np.argpartition(-within, few - 1, axis=1)[:, :few] if few > 0 else np.empty((len(leaf), 0), dtype=int)
     new, new_alike = leaf[best], np.take_along_axis(within, best, axis=1)
     known = (new[:, :, None] == others[:, None, :]).any(axis=2)
-    every, every_alike = np.hstack([others, new]), np.hstack([alike, np.where(known, np.float32(-2), new_alike)])
+    every = np.hstack([others, new])
+    every_alike = np.hstack([alike, np.where(known, np.float32(-2), new_alike)])
     order = np.argsort(-every_alike, axis=1, kind="stable")[:, : others.shape[1]]
-    kept, kept_alike = np.take_along_axis(every, order, axis=1), np.take_along_axis(every_alike, order, axis=1)
+    kept = np.take_along_axis(every, order, axis=1)
+    kept_alike = np.take_along_axis(every_alike, order, axis=1)
     return np.where(kept_alike > -2, kept, -1), kept_alike

@@ -54,7 +54,8 @@ class Drawings:
                 return drawn
             if kind == "image":
                 said = (frame.findtext(f"{SVG}{name}") for name in ("title", "desc"))
-                caption, place = next(filter(None, said), ""), posixpath.normpath(child.get(LINK) or "")
+                caption = next(filter(None, said), "")
+                place = posixpath.normpath(child.get(LINK) or "")
                 return Drawn(f'<img src="{escape(place)}" alt="{escape(caption)}">', blocks(child))
         return Drawn()
 

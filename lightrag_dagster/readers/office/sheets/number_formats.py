@@ -127,7 +127,8 @@ class _Section:
         self._is_fraction = ("text", "/") in section and ("digit", "?") in section
         slots = digits or [place for place, token in enumerate(section) if token.kind == "general"]
         first, last = (slots[0], slots[-1]) if slots else (len(section), len(section))
-        self._before, self._after = _texts(section[:first]).lstrip(), _texts(section[last + 1 :]).rstrip()
+        self._before = _texts(section[:first]).lstrip()
+        self._after = _texts(section[last + 1 :]).rstrip()
         self._after = f".{self._after}" if has_point else self._after
         self._is_split = any(token.kind == "text" for token in section[first:last])
         self._has_digits, self._is_general = bool(digits), bool(slots and not digits)
@@ -148,7 +149,8 @@ class _Section:
 
     def _number(self, value: float) -> str:
         if self._scientific:
-            power, step = (floor(log10(value)) if value else 0), max(1, len(self._whole))
+            power = floor(log10(value)) if value else 0
+            step = max(1, len(self._whole))
             power -= power % step  # by thousands if three digits may be before the point
             return (
                 f"{value / 10.0**power:.{self._decimals}f}E{power:+03}" if step > 1 else f"{value:.{self._decimals}E}"

@@ -39,7 +39,8 @@ def is_archive(system: "AbstractFileSystem") -> bool:
 def entries_of(system: "AbstractFileSystem", root: str) -> Iterator[ArchiveEntry]:
     """Yield every file below a folder of an archive, or the one file; the last of those with one name has its path."""
     found = [(path, *one) for one in _files(system) if (path := _below(root, one[0])) is not None]
-    total, seen = Counter(path for path, *_ in found), Counter[str]()
+    total = Counter(path for path, *_ in found)
+    seen = Counter[str]()
     for path, name, place, refused in found:
         seen[path] += 1
         leads_out = _leads_out(name)

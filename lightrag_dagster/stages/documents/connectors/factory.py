@@ -52,7 +52,9 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
 
 
 def _place(name: str, settings: SourceSettings) -> Origin:
-    uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
+    uri = settings.uri
+    patterns = _patterns(settings, settings.include)
+    scheme = _scheme(settings.uri)
     if is_installed(scheme):
         return InstalledSource(uri, patterns)
     if scheme in WEB:

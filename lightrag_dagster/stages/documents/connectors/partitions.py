@@ -209,7 +209,8 @@ class ChangedPartitions:
         self.state = dict(origin.state)
         self._origin, now = origin, partitions_of(origin.state)
         self._changed = [key for key, version in now.items() if earlier.get(key) != version]
-        self._same, self._missed = _folders(now.keys() - set(self._changed)), _folders(())
+        self._same = _folders(now.keys() - set(self._changed))
+        self._missed = _folders(())
 
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
