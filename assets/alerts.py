@@ -105,7 +105,8 @@ def failed(instance: dg.DagsterInstance, subject: Subject, run_id: str, error: s
                 trouble.failing.discard(subject)
                 trouble.failed.discard(subject)
         one = troubles.setdefault(cause, _Trouble(since=now))
-        one.error, one.run_id = one.error or error, run_id if one.error is None else one.run_id
+        if one.error is None:
+            one.error, one.run_id = error, run_id
         one.failed.add(subject)
         one.failing.add(subject)
 

@@ -338,6 +338,33 @@ def test_functions_are_small() -> None:
     assert [name for name, _, lines in found if lines > 50] == []
 
 
+def packed(text: str) -> Iterator[str]:
+    """Yield each statement that gives several names what is worked out, with a choice, a loop or over 80 characters."""
+    for node in nodes_of(text)[1]:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Tuple)
+            and isinstance(node.targets[0], ast.Tuple)
+        ):
+            said = ast.unparse(node)
+            parts = [[*ast.walk(one)] for one in node.value.elts]
+            worked_out = [any(isinstance(one, (*_WORK, *_CHOICES)) for one in part) for part in parts]
+            chosen = any(isinstance(one, _CHOICES) for part in parts for one in part)
+            if sum(worked_out) > 1 and (chosen or len(said) > 82):
+                yield said
+
+
+_WORK = (ast.Call, ast.BoolOp, ast.Compare)
+_CHOICES = (ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def test_a_line_works_one_thing_out() -> None:
+    """Lines of code are a budget, which is not to be kept by two statements in one."""
+    assert [*packed("a, b = len(c), 0"), *packed("low, high = min(a), max(a)"), *packed("a, b = b, a")] == []
+    assert len([*packed("a, b = [c for c in d], len(d)")]) == 1
+    assert [line for text in product().values() for line in packed(text)] == []
+
+
 def test_a_circle_is_seen() -> None:
     first, second = "lightrag_dagster.storage.first", "lightrag_dagster.storage.second"
     files = {first: "from lightrag_dagster.storage import second", second: f"from {first} import name"}

@@ -164,7 +164,11 @@ def _billed(usage: object, most: Most) -> ChatResponse:
     cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
     written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
     if cached + written > taken:  # counted apart from the others, or wrong; so none counts as cheaper
-        taken, cached, written = taken and taken + cached + written, 0, taken and written
+        if taken:
+            taken += cached + written
+        else:
+            written = 0
+        cached = 0
     # Some count what was thought in the total alone.
     counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
     given = max([0, *(count for count in counts if count <= most.given)]) or min(most.given, max(counts))

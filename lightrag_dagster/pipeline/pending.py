@@ -240,6 +240,10 @@ def note_looks(home: Home, states: Iterable[SourceState], *, published: bool = F
     Looks(home.ledger).good([*found, KNOWLEDGE_BASE] if published else found)
 
 
+_BETWEEN = "no process works at it, which was stopped or is between two steps in Dagster"
+"""Why a backfill is not accepted yet, where no other reason is known."""
+
+
 def source_state(
     source: Source, situation: Situation, waiting: AbstractSet[bool], stopped: str | None = None
 ) -> SourceState:
@@ -268,8 +272,7 @@ def source_state(
         made = judge(candidate, name, bounds)
         of_passes = pass_states(candidate, name, situation).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
-        still = "no process works at it, which was stopped or is between two steps in Dagster"
-        backfill = next(iter(rejected), None) or stopped or still
+        backfill = next(iter(rejected), None) or stopped or _BETWEEN
     return SourceState(
         source=name,
         ingest=ingest,

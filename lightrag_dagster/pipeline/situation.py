@@ -67,7 +67,8 @@ class Situation:
         found = cls._read(home, Recipes.of(settings, leniently=leniently))
         mistakes = [found.recipes.mistake] if found.recipes.mistake else []
         if leniently and isinstance(found._decided, DecisionError):
-            found, mistakes = replace(found, _decided=InForce()), [*mistakes, str(found._decided)]
+            mistakes = [*mistakes, str(found._decided)]
+            found = replace(found, _decided=InForce())
         return replace(found, mistakes=() if home.scope else mistakes)  # which may name what a scope hides
 
     @classmethod

@@ -172,11 +172,7 @@ def own_ratios(
         return None
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
     summaries, embedded = bought.get("summarise"), bought.get("embed")
-    length, summary = 0.0, 0.0
-    if summaries and summaries.calls:
-        length = summaries.output_tokens / summaries.calls
-        summary = price_of(summariser).of(summaries.input_tokens / summaries.calls, length)
-    limit = recipes.settings.merging.summary_max_tokens
+    length, summary = _of_a_summary(summaries, summariser)
     read, written = extracted.cached_input_tokens, extracted.cache_write_tokens
     # At the price in real time, since some of it may have been bought by batch.
     cost = price_of(llm).of(extracted.input_tokens, extracted.output_tokens, read, written)
@@ -187,13 +183,23 @@ def own_ratios(
         output=_around(given, chance * given_off),
         summaries=near(summaries.cost_usd / cost if summaries and cost else 0.0),
         embedded=near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid yet
-        summary_length=near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
+        summary_length=near(min(1.0, length / recipes.settings.merging.summary_max_tokens))
+        if length
+        else _SUMMARY_LENGTH,
         cached=near(read / max(1, extracted.input_tokens), 1.0),
         written=near(written / max(1, extracted.input_tokens), 1.0),
         reasoned=_ONE if of_today else reasoned(llm),
         summary_reasoned=_ONE if chat_identity(summariser) in summarisers else reasoned(summariser),
         summary=near(summary),
     )
+
+
+def _of_a_summary(bought: Entry | None, model: LLMSettings) -> tuple[float, float]:
+    """Return the output tokens and US dollars of a summary; 0 if none was bought."""
+    if not bought or not bought.calls:
+        return 0.0, 0.0
+    length = bought.output_tokens / bought.calls
+    return length, price_of(model).of(bought.input_tokens / bought.calls, length)
 
 
 def instruction_tokens(recipes: Recipes, reading: Reading = EXTRACTION) -> int:

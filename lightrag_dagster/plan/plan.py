@@ -113,20 +113,15 @@ def make_plan(
         StoreError: the home is damaged.
     """
     now = Situation.looking(settings)
-    counts = load_tokenizer(settings.chunking.encoding).counts
     sources, absent = now.chosen(names) if names is not None else ([], [])
-    later = defaultdict[str, Unanswered](lambda: Unanswered(counts))
-    images = Unanswered(counts, _UNDESCRIBED)
     with ResponseStore(now.home.responses, looking=True) as store, overlay(now.recipes) as trial:
-        extracting = partial(StoredAnswers, chat_identity(settings.llm.of("extract")), store)
-        describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
-        planning = Planning(trial, extracting, later, describing, images, set(), {}, backfill)
-        planned, begun = [_plan_shown(source, planning, display) for source in sources], later[EXTRACTION.table]
-        plans = [plan for plan, _ in planned]
+        planning = _planning(trial, store, backfill=backfill)
+        planned = [_plan_shown(source, planning, display) for source in sources]
+        begun = planning.later[EXTRACTION.table]
         asked = Asked.total([*(one for _, one in planned), _again(begun)])
-        if names is not None:
-            plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
-        plans += _removed(after := Situation.looking(trial.settings))
+        after = Situation.looking(trial.settings)
+        unusable = [] if names is None else [plan for plan in _unusable(now) if not names or plan.source in absent]
+        plans = [*(plan for plan, _ in planned), *unusable, *_removed(after)]
         accept_pending(trial.settings)
         warnings = _built_again(now) + expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
         ratios = _ratios(now.recipes, sources, asked)
@@ -140,9 +135,20 @@ def make_plan(
         found |= steps.after_all(now, found, asked.first, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
-    warnings = warnings + _of_settings(now, asks=unknown)
-    unpriced = _unknown_prices(settings, found)
-    return Plan(plans, ratios.known, unpriced, found, any(plan.looked_at for plan in plans), warnings)
+    warnings += _of_settings(now, asks=unknown)
+    looked_at = any(plan.looked_at for plan in plans)
+    return Plan(plans, ratios.known, _unknown_prices(settings, found), found, looked_at, warnings)
+
+
+def _planning(trial: Recipes, store: ResponseStore, *, backfill: bool) -> Planning:
+    """Return the planning of sources, of which none is planned yet."""
+    llm = trial.settings.llm
+    counts = load_tokenizer(trial.settings.chunking.encoding).counts
+    later = defaultdict[str, Unanswered](lambda: Unanswered(counts))
+    images = Unanswered(counts, _UNDESCRIBED)
+    extracting = partial(StoredAnswers, chat_identity(llm.of("extract")), store)
+    describing = StoredAnswers(chat_identity(llm.of("describe")), store, images)
+    return Planning(trial, extracting, later, describing, images, set(), {}, backfill)
 
 
 def _again(later: Unanswered) -> Asked:

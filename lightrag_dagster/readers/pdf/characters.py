@@ -35,7 +35,8 @@ _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
 _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters of scripts from right to left
 _LEFTWARD = re.compile(rf"[^\W\d_{_RIGHTWARD.pattern[1:-1]}]")
-_TURNED, _OPEN = re.compile(r"(?<!\S)[)\]](?=\w)"), re.compile(r"(?<!\S)[(\[](?=\w)")
+_TURNED = re.compile(r"(?<!\S)[)\]](?=\w)")
+_OPEN = re.compile(r"(?<!\S)[(\[](?=\w)")
 _BRACKETS = str.maketrans("()[]", ")(][")  # of a line from right to left; fonts may say which sign they show, or mean
 _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 

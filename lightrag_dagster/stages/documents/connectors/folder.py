@@ -14,7 +14,8 @@ from typing import ClassVar
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
-_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC) - EPOCH, datetime(9999, 12, 30, tzinfo=UTC) - EPOCH
+_FIRST = datetime(1, 1, 2, tzinfo=UTC) - EPOCH
+_LAST = datetime(9999, 12, 30, tzinfo=UTC) - EPOCH
 """Times of files that are kept, from 1970 on; others are the nearest of these."""
 
 # O_PATH needs no right to list the folder; only Linux has it.
