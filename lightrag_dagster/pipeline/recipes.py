@@ -25,7 +25,6 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.settings.sections import ExtractionMethod
 from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
-from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.facts.columns import pass_of_columns
 from lightrag_dagster.stages.facts.passes import Pass, load_passes
@@ -184,15 +183,19 @@ class Recipes:
         identity = chat_identity(self.settings.llm.of("summarise"))
         return digest(self.prompts.digest("summary"), identity, shapes, self.settings.chunking.encoding)
 
+    @property
+    def _own_echoes(self) -> list[list[str]]:
+        """The names that own prompts list as echoes, which parsing rejects; none if they are those of the package."""
+        names = sorted({*self.prompts.echoes})
+        return [names] if self.settings.prompts and names != sorted({*load_prompts(None).echoes}) else []
+
     @cached_property
     def table_recipes(self) -> dict[str, str]:
         """Recipe of each source table: the revisions, columns and settings that it follows at once."""
         documents = self.settings.documents
         options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
-        echoes = Echoes.of(self.prompts)  # today's, also of answers to earlier prompts
-        repeated = [sorted({*self.prompts.echoes}), echoes.examples, echoes.definitions]
-        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES], repeated)
+        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES], *self._own_echoes)
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],

@@ -2,8 +2,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import PARSED_TABLES
 from lightrag_dagster.settings import load_settings
@@ -23,25 +21,15 @@ def test_the_model_that_ranks_is_in_the_recipe_of_answers_only_where_it_is_asked
     assert len({answers("none", "a"), answers("chat", "a"), answers("chat", "b")}) == 3
 
 
-@pytest.mark.parametrize(
-    ("prompt", "written", "instead"),
-    [
-        ("extraction_system", "^echoes: ", "echoes: Zorbelwick, "),
-        ("extraction_system", r"\Z", "\nAn example of Zorbelwick.\n"),
-        ("entity_types", r"\Z", "\n- Sluice: a gate that holds back the water of a river\n"),
-    ],
-)
-def test_all_that_a_model_may_repeat_is_in_the_recipe_of_what_is_parsed(
-    tmp_path: Path, prompt: str, written: str, instead: str
-) -> None:
+def test_own_echoes_are_part_of_the_recipe_of_what_is_parsed_alone(tmp_path: Path) -> None:
     usual = Recipes.of(load_settings(home=tmp_path))
     own = load_settings(home=tmp_path, prompts=tmp_path / "prompts")
     export_prompts(tmp_path / "prompts")
     assert Recipes.of(own).table_recipes == usual.table_recipes
-    file = tmp_path / "prompts" / f"{prompt}.md"
-    file.write_text(re.sub(written, instead, file.read_text(), flags=re.MULTILINE))
+    file = tmp_path / "prompts" / "extraction_system.md"
+    file.write_text(re.sub("^echoes: ", "echoes: Zorbelwick, ", file.read_text(), flags=re.MULTILINE))
     changed = Recipes.of(own)
-    assert (changed.extractions == usual.extractions) == instead.startswith("echoes")
+    assert changed.extractions == usual.extractions
     assert {name for name, one in changed.table_recipes.items() if one != usual.table_recipes[name]} == set(
         PARSED_TABLES
     )
