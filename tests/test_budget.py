@@ -19,42 +19,45 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2319,  # scopes and passes by the daemon; publications that wait, jobs of others
-    "cli": 3989,  # `status --check`; gold; JSON has what text says; homes; bounded evaluations; `--set-mode`
-    "core": 1615,  # types as they are compared; sheets of people; front matter; long lists; a bucket that fails
-    "curation.desk": 762,
-    "curation.rules": 672,  # decisions in scopes; decisions on one line; names as answers are read
+    "assets": 2349,  # scopes and passes by the daemon; publications that wait, jobs of others
+    "cli": 4041,  # `status --check`; gold; JSON has what text says; homes; bounded evaluations; `--set-mode`
+    "core": 1648,  # types as they are compared; sheets of people, marks; front matter; long lists; dashes
+    "curation.desk": 768,
+    "curation.rules": 675,  # decisions in scopes; decisions on one line; names as answers are read
     "engines": 189,
-    "evaluation": 1521,  # gold, the gate; one limit for a trial; MRR in verdicts; misspelt fields; price of questions
+    "evaluation": 1523,  # gold, the gate; one limit for a trial; MRR in verdicts; misspelt fields; price of questions
     "exports": 357,  # OKF; views in one order
-    "imports": 943,  # two bases in one source; files by ids; three imports, where 500 were asked; other chunking
-    "indexes": 2266,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
-    "models": 2551,  # batches and ledger by purpose, what may pass; columns; bills; refused limits; credit used up
-    "models.local": 559,  # tables of known names
-    "offline": 1234,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
-    "orchestration": 1040,  # scopes; namespaces of any folder; instances that cannot be opened or go away
-    "pipeline": 3348,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
-    "plan": 869,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
-    "purge": 476,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
-    "query": 4350,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
-    "readers": 8950,  # encodings; pages of more programs; hidden, sealed, struck, filled parts; scans; lock files
-    "report": 812,  # numbers of facts, contradictions; checks of large files
+    "imports": 974,  # two bases in one source; files by ids; three imports, where 500 were asked; what is of no unit
+    "indexes": 2275,  # SQL and Cypher in processes, checks of files; views on a full disk, for one connection
+    "models": 2587,  # batches and ledger by purpose; columns; bills; refused limits; credit used up; lost batches
+    "models.local": 560,  # tables of known names
+    "offline": 1235,  # types that are known, greetings, contractions, Chinese words beside names; chunks of code
+    "orchestration": 1041,  # scopes; namespaces of any folder; instances that cannot be opened or go away
+    "pipeline": 3382,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
+    "plan": 891,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
+    "purge": 484,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
+    "query": 4382,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
+    "readers": 9051,  # encodings; pages of more programs; hidden, sealed, struck parts; scans; references; contents
+    "report": 821,  # numbers of facts, contradictions; checks of large files
     "resources": 83,
-    "serving": 896,  # a priced stream is complete before its first line; clients that do not read; places of buckets
-    "settings": 1210,  # names in other letters; scopes, access; types as answers are read; true for numbers
+    "serving": 901,  # a priced stream is complete before its first line; clients that do not read; places of buckets
+    "settings": 1216,  # names in other letters; scopes, access; types as answers are read; true for numbers
     "spending": 546,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
-    "stages": 6211,  # zones of Parquet, telephones, spellings; useless models; whole facts; links; times of rows
-    "storage": 4219,  # scopes, checks of files; damaged records; the home of a database
-    "testing": 232,  # answers as streams
+    "stages": 6277,  # zones of Parquet, telephones, spellings; useless models; whole facts; links; times of rows
+    "storage": 4243,  # scopes, checks of files; damaged records; the home of a database
+    "testing": 234,  # answers as streams
     "the package itself": 682,  # files that cannot be read
 }
-"""Lines of code by package, without blanks, comments and docstrings."""
+"""Lines of code by package, without blanks, comments and docstrings.
+
+Nearly all have grown by some lines since what is worked out has a line of its own (tests/test_floors.py: `packed`).
+"""
 
 BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "imports")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 39_507,  # bills; scopes; payers; odd replies; walls; damage; links
+    "lines of code outside the rooms behind doors": 39_873,  # bills; scopes; payers; walls; damage; a line each
     "files": 676,  # known names; full stops; numbers of items; the home of a database; price of questions
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,
