@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class Executioner:
         self.step = step
         self.moment = moment
         self.seen: list[str] = []
+        self._numbers = count(1)  # threads write side by side, and each number is given once
 
     def watch(self, kind: str, owner: Any, name: str) -> None:
         """Count the calls of `owner.name`; the label of one is its kind, with the name of the file it ends with."""
@@ -63,15 +65,16 @@ class Executioner:
         def watched(*arguments: Any, **named: Any) -> Any:
             label = f"{kind}:{arguments[-1].name}" if isinstance(arguments[-1], Path) else kind
             self.seen.append(label)
-            due = self.step in (label, str(len(self.seen)))
+            due = self.step in (label, str(next(self._numbers)))
             if due and self.moment == "before":
                 kill()
             if due and self.moment == "during":
                 threading.Thread(target=_kill_soon, daemon=True).start()
-            result = original(*arguments, **named)
-            if due:
-                kill()
-            return result
+            try:
+                return original(*arguments, **named)
+            finally:  # to remove what is not there is an error that nobody sees
+                if due:
+                    kill()
 
         setattr(owner, name, watched)
 
