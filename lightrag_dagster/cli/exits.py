@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from lightrag_dagster.cli.terminal import console
-from lightrag_dagster.errors import BuilderLockedError, LightRAGError, WorseRecipeError, lacks_files
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError, WorseRecipeError, lacks_files, origins
 
 PERSON, UNEXPECTED, WORSE, BUSY = 2, os.EX_SOFTWARE, 3, os.EX_TEMPFAIL
 """Exit codes of an error that a person can correct, of any other: 70, of a worse recipe, and of another builder: 75.
@@ -188,12 +188,11 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
     return f"{said}; the traceback is {place}printed with `lightrag-dagster --debug …`", UNEXPECTED
 
 
-def _forget_frames(error: BaseException | None) -> None:
+def _forget_frames(error: BaseException) -> None:
     """Forget what the frames of an error hold: Dagster keeps the error, and DuckDB lists what lives at the very end."""
-    while error:
-        error.__traceback__ = None
-        vars(error).pop("original_exc_info", None)  # Dagster's own copy
-        error = error.__context__
+    for one in origins(error):
+        one.__traceback__ = None
+        vars(one).pop("original_exc_info", None)  # Dagster's own copy
 
 
 def _print(line: str) -> None:
