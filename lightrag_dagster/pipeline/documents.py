@@ -290,7 +290,7 @@ def _joined(readings: Sequence[ReadDocuments]) -> ReadDocuments:
 
 
 def _first(rows: pa.Table, order: Sequence[tuple[str, str]]) -> pa.Table:
-    return rows.take(pc.select_k_unstable(rows, MAX_REPORTED, sort_keys=order))
+    return rows.sort_by(list(order)).slice(0, MAX_REPORTED)
 
 
 def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) -> Iterator[tuple[Shard, pa.Table]]:

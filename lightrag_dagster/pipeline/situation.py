@@ -1,6 +1,5 @@
 """The situation of a home: what each step and command reads once, and hands down to all that it calls."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -215,7 +214,7 @@ def _within(decided: InForce, home: Home, settings: Settings, records: Mapping[s
 
 def _named(home: Home, records: Mapping[str, Accepted]) -> tuple[set[str], set[str]]:
     """Return the ids of all names that these tables have, and all types of entities, as the merge reads them."""
-    tables, found = SourceTables(home), defaultdict[bool, set[str]](set)
+    tables, names, types = SourceTables(home), set[str](), set[str]()
     with in_memory() as connection:
         for kind, (schema, columns) in _NAMING.items():
             versions = ((source, record.merged(record.passes)) for source, record in records.items())
@@ -223,6 +222,7 @@ def _named(home: Home, records: Mapping[str, Accepted]) -> tuple[set[str], set[s
             view_files(connection, "naming", home.files.open(paths), schema)
             for column in columns:
                 rows = connection.execute(f"SELECT DISTINCT {column} FROM naming WHERE {column} IS NOT NULL")
-                found[column.endswith("type")].update(name for (name,) in rows.fetchall())
+                found = types if column.endswith("type") else names
+                found.update(one for (one,) in rows.fetchall())
     # Each name once: of 100,000 this takes half of the time.
-    return {entity_id(name) for name in found[False]}, {one.lower().replace(" ", "") for one in found[True]}
+    return {entity_id(name) for name in names}, {one.lower().replace(" ", "") for one in types}

@@ -241,7 +241,8 @@ class _Resolving:
     def _texts(self, removed: dict[str, str]) -> Iterator[WrittenText]:
         found: dict[tuple[str, str], tuple[str, str]] = {}
         for one in self._of("retype", "describe"):
-            (decision, place), column = one, _TEXTS[one.decision.action]
+            decision, place = one
+            column = _TEXTS[decision.action]
             subject = self._kept(one, removed, f"gives a {column}")
             text = type_as_read(decision.type) if column == "type" else str(decision.text)
             before, elsewhere = found.setdefault((subject, column), (text, place))
