@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
 from rich.console import Console
 
@@ -31,7 +30,7 @@ def list_batches(console: Console, *, every: bool) -> None:
     home = Home.existing(settings)
     try:
         if home.may_have_batches and settings.llm.provider != "offline":
-            asyncio.run(_poll(settings.llm, home))
+            asyncio.run(_poll(console, settings.llm, home))
     finally:  # an error may be about a batch that is to be cancelled
         batches: list[Batch] = []
         if home.may_have_batches:
@@ -65,14 +64,17 @@ def _row(batch: Batch) -> tuple[str, ...]:
     return batch.name[:_SHOWN], batch.source, state, done, f"{hours:.1f}", cost
 
 
-async def _poll(llm: LLMSettings, home: Home) -> None:
+async def _poll(console: Console, llm: LLMSettings, home: Home) -> None:
     from lightrag_dagster.models.batch.batches import open_batches
 
     async with open_batches(llm, home, exclusive=False) as batches:
         await batches.poll()
         if not all(one.waiting for one in batches.at_this_host(ENDED)):
-            with suppress(BuilderLockedError), using_batches(home, 0):  # a run that works at them collects them
-                await batches.collect()
+            try:
+                with using_batches(home, 0):
+                    await batches.collect()
+            except BuilderLockedError:
+                console.print("A run works at the batches, and stores the answers of those that have ended.")
 
 
 async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequence[str], *, every: bool) -> bool:

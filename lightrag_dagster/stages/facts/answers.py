@@ -6,10 +6,9 @@ passage lacks are rejected, and counted by reason.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain, repeat
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
@@ -35,6 +34,7 @@ _KEYS = {
 }  # fmt: skip
 """Names that models give our keys."""
 _LISTS = {"facts", "extracted_facts", "items", "results", "rows"}
+_TEXTS_OF_A_ROW = 3
 
 NO_SUBJECT = "fact without a subject"
 NO_OBJECT = "fact without an object"
@@ -141,8 +141,8 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
 def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
     """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
 
-    They are objects with a subject, a relation or words, in any list or by themselves; {} stands for others. From the
-    first part that is not valid on, each flat object is decoded or repaired by itself.
+    An item is an object with a subject, a relation or words; {} stands for a row with other keys. From the first part
+    that is not valid on, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
     at, found, last_quote = 0, False, answer.rfind('"')
@@ -150,8 +150,7 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     while (begun := _BEGINS.search(answer, at)) and (begun.start() < last_quote or not found):
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
-            made, lists = [*_items(value)], [*_lists(value)]
-            items += _items(lists) if lists and not any(made) else made
+            items += _items(value)
         except RecursionError:
             return items, False, 1
         except ValueError:
@@ -161,28 +160,25 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     return items, found, 0
 
 
-def _items(value: Collection[object], least: int = 3) -> Iterator[Mapping[str, object]]:
-    """Yield the items in a list or an object; an empty one for what says something, but not under our keys.
+def _items(value: object, *, listed: bool = False) -> Iterator[Mapping[str, object]]:
+    """Yield the items in a part of an answer; {} for what is `listed`, or has three texts, and none of our keys.
 
-    An object outside a list says something if it and the keys above it are `least` texts, as a row has three: less is a
-    remark, such as {"status": "ok", "message": "there are none"}.
+    Beside a list of facts, all that has none of our keys is a remark.
     """
-    members, least = (value.values(), least) if isinstance(value, dict) else (value, 1)
-    within = [[*_items(one, max(1, least - 1))] for one in members if isinstance(one, list | dict)]
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    texts = sum(isinstance(one, str) and bool(one) for one in members)
+    found = list[Mapping[str, object]]()
     if isinstance(value, dict):
-        fields, said = _fields(value), [*filter(any, within)]  # beside facts, other objects are remarks
-        within = said or ([[fields]] if fields.keys() & {"subject", "relation", "words"} else within)
-    is_said = sum(isinstance(one, str) and bool(one) for one in members) >= least
-    yield from chain(*within) if within or not is_said else [{}]
-
-
-def _lists(value: Collection[object]) -> Iterator[Collection[object]]:
-    """Yield the lists of facts in an answer, beside which others are remarks; an empty one for null or a text."""
-    for key, one in value.items() if isinstance(value, dict) else zip(repeat(""), value):
-        if key.strip().lower() in _LISTS:
-            yield one if isinstance(one, list | dict) else []
-        elif isinstance(one, list | dict):
-            yield from _lists(one)
+        fields = _fields(value)
+        lists = {key for key in value if key.strip().lower() in _LISTS}
+        inside = {key: [*_items(one)] for key, one in value.items() if isinstance(one, list | dict)}
+        found = [item for key, items in inside.items() for item in items if item or key in (lists or value)]
+        if not any(found) and fields.keys() & {"subject", "relation", "words"}:
+            found = [fields]
+        listed |= not lists and texts >= _TEXTS_OF_A_ROW
+    elif isinstance(value, list):
+        found = [item for one in value if not isinstance(one, str) or not listed for item in _items(one, listed=True)]
+    yield from found or ([{}] if listed and texts else [])
 
 
 def _fields(item: Mapping[str, object]) -> dict[str, object]:
@@ -201,7 +197,7 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
             value = _DECODER.decode(found[0])
         except ValueError:
             value = repaired(found[0])
-        made = [item for item in _items(value) if item] if isinstance(value, list | dict) else []
+        made = [item for item in _items(value) if item]
         items += made
         broken += not made
     is_cut = not truncated and ("{" in text[end:] or not (items or broken))
