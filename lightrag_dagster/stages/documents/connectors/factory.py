@@ -45,7 +45,11 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     origin = _place(name, settings)
-    is_file = origin.root.is_file() if isinstance(origin, LocalFolder) else getattr(origin, "required", False)
+    is_file = (
+        (isinstance(origin, LocalFolder) and origin.root.is_file())
+        or (isinstance(origin, Bucket) and origin.file)
+        or (isinstance(origin, Web) and origin.required)
+    )
     if is_file and (settings.exclude or "include" in settings.model_fields_set):
         raise SourceError(f"source {name!r} is one file; remove include and exclude, or name its folder in uri")
     return origin
@@ -69,7 +73,7 @@ def _place(name: str, settings: SourceSettings) -> Origin:
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
-        return Bucket(above, names=(unquote(last),), required=True) if is_file else Bucket(folder, patterns)
+        return Bucket(above, file=unquote(last)) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 

@@ -17,7 +17,6 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
-from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import (
@@ -150,7 +149,7 @@ class Partitioned(Incremental):
         uri = PARTITION.sub(lambda found: values[found[1] or ""], self.settings.uri)
         origin = choose_origin(self.source, self.settings.model_copy(update={"uri": uri}), values)
         # Else the documents of a file that is missing would count as removed.
-        return replace(origin, required=True) if isinstance(origin, Bucket | Web) else origin
+        return replace(origin, required=True) if isinstance(origin, Web) else origin
 
     def _values(self, partition: str) -> dict[str, str]:
         """Return the values of a partition by dimension; Dagster joins them by bars, in order of the names of these."""

@@ -78,7 +78,7 @@ def test_a_bucket_is_a_source(server: BucketService) -> None:
     assert (listed["river.md"].size, listed["river.md"].stamp_is_stable) == (len(RIVER), True)
     assert found(Bucket(bucket)) == {"river.md": RIVER.encode(), "a b/flood.txt": FLOOD.encode()}
     assert list(found(Bucket(bucket, Patterns(("*.md",))))) == ["river.md"]
-    assert list(found(Bucket(bucket, names=("river.md", "gone.md")))) == ["river.md"]
+    assert list(found(Bucket(bucket, file="river.md"))) == ["river.md"]
     assert list(found(Bucket(f"{bucket}/a b"))) == ["flood.txt"]
     assert Bucket(bucket).read(listed["river.md"], 5) == RIVER.encode()[:5]
     assert pickle.loads(pickle.dumps(Bucket(bucket))) == Bucket(bucket)
@@ -125,7 +125,7 @@ def test_a_number_sign_is_a_part_of_a_uri(buckets: S3Server) -> None:
 
 
 def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
-    (river,) = Bucket(bucket, names=("river.md",)).files()
+    (river,) = Bucket(bucket, file="river.md").files()
     failures = iter([True])
     buckets.failing = lambda environ: next(failures, False)
     assert Bucket(bucket).read(river, 3) == RIVER.encode()[:3]
