@@ -4,6 +4,7 @@ import errno
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
@@ -54,14 +56,18 @@ class Bucket(ByURI):
             raise FileNotFoundError(errno.ENOENT, "it is not there any more")
         return data
 
-    def copy(self, listed: ListedFile, path: Path) -> None:
-        """Write a document to a file of this machine, however large it is; raises OSError."""
-        try:
-            found = self._objects.download(self._key(listed.place), path)
-        except (SettingsError, StoreError) as error:
-            raise OSError(errno.EIO, str(error)) from error
-        if not found:
-            raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
+    @contextmanager
+    def at_hand(self, listed: ListedFile) -> Iterator[Path]:
+        """Copy a document to a file of this machine, however large it is, for a time; raises OSError."""
+        with temporary_folder("lightrag-rows-") as folder:
+            copy = folder / f"rows{Path(listed.place).suffix.lower()}"
+            try:
+                found = self._objects.download(self._key(listed.place), copy)
+            except (SettingsError, StoreError) as error:
+                raise OSError(errno.EIO, str(error)) from error
+            if not found:
+                raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
+            yield copy
 
     def _one(self) -> Iterator[tuple[str, Stored]]:
         if not (found := self._objects.head(self._key(self.file))):

@@ -18,14 +18,7 @@ from lightrag_dagster.stages.documents.connectors.installed import InstalledSour
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
-from lightrag_dagster.stages.documents.connectors.tables import (
-    ROW_FILES,
-    DuckDBQuery,
-    RowSource,
-    SQLQuery,
-    TableFiles,
-    TableObjects,
-)
+from lightrag_dagster.stages.documents.connectors.tables import ROW_FILES, DuckDBQuery, RowSource, SQLQuery, TableFiles
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.connectors.web import Web
 
@@ -116,7 +109,7 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: M
         return DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
-    return TableObjects(place) if isinstance(place, Bucket) else TableFiles(place.root, place.patterns)
+    return TableFiles(place)
 
 
 def _query(name: str, rows: RowsSettings) -> str:

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,6 +63,15 @@ class LocalFolder:
         with open(opened(listed.place), "rb") as file:
             data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
+
+    @contextmanager
+    def at_hand(self, listed: ListedFile) -> Iterator[Path]:
+        """Open a document under a path of this process, at which no link can be put; raises OSError."""
+        descriptor = opened(listed.place)
+        try:
+            yield Path(f"/dev/fd/{descriptor}")
+        finally:
+            os.close(descriptor)
 
 
 def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str]]:

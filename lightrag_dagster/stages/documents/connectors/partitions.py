@@ -166,8 +166,10 @@ class Partitioned(Incremental):
 def _root(origin: Origin) -> Path | None:
     """Return the folder or file of this machine that a place is."""
     match origin:
-        case LocalFolder(root=root) | RowDocuments(table=TableFiles(root=root) | DuckDBQuery(file=root)):
+        case LocalFolder(root=root) | RowDocuments(table=TableFiles(place=LocalFolder(root=root))):
             return root
+        case RowDocuments(table=DuckDBQuery(file=file)):
+            return file
     return None
 
 

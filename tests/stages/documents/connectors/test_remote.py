@@ -245,6 +245,14 @@ def test_rows_that_cannot_be_read_from_a_bucket_say_why(tables: str, tmp_path: P
         rows_of(tmp_path, f"{tables}/{place}")
 
 
+def test_a_file_of_rows_in_a_bucket_that_is_refused_is_not_read(buckets: S3Server, tmp_path: Path) -> None:
+    uri = buckets.new_bucket()
+    for key in ("a.csv", "b\u2028.csv"):
+        obstore.put(buckets.store(uri), key, b"id,text\n1,x\n")
+    with pytest.raises(OSError, match=r"b\\u2028\.csv \(.*\): path holds control characters"):
+        rows_of(tmp_path, uri)
+
+
 DAYS = [f"2026-01-0{day}" for day in range(1, 10)]
 
 
