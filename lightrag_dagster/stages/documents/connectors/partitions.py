@@ -141,7 +141,9 @@ class Partitioned(Incremental):
         if place and (root := _root(origin)):
             above = self.settings.uri[: place.start()].rpartition("/")
             whole = self.settings.model_copy(update={"uri": "".join(above[:2]) or ".", "rows": None})
-            _refuse_links(root, _root(choose_origin(self.source, whole)) or root)
+            inside = (_root(choose_origin(self.source, whole)) or root).resolve()
+            if not root.resolve().is_relative_to(inside):
+                raise OSError(errno.EPERM, "symbolic link that leads out of the source")
         return origin
 
     def _at(self, values: Mapping[str, str]) -> Origin:
@@ -173,17 +175,6 @@ def _root(origin: Origin) -> Path | None:
     return None
 
 
-def _refuse_links(root: Path, above: Path) -> None:
-    """Raise OSError for a link below the folder of all partitions, except to a file in it, as in any folder."""
-    real, inside = root.resolve(), above.resolve()
-    if real == inside / root.relative_to(above):
-        return
-    if not real.is_relative_to(inside):
-        raise OSError(errno.EPERM, "symbolic link that leads out of the source")
-    if real.is_dir():
-        raise OSError(errno.EPERM, "symbolic link to a folder of the source, whose documents are listed there")
-
-
 def _unreadable(partition: str, reason: str) -> ListedFile:
     """Return a skipped document, which says why a partition cannot be read."""
     return ListedFile(folder_of(partition), "", 0, EPOCH, "", False, f"{reason}; try again", _NOT_A_DOCUMENT)
@@ -192,11 +183,8 @@ def _unreadable(partition: str, reason: str) -> ListedFile:
 def _named(unread: Mapping[str, str]) -> str:
     """Return the reason of the first partition that cannot be read, and the number of others."""
     first, *others = unread
-    if not others:
-        return unread[first]
-    if len(others) == 1:
-        return f"{unread[first]}; 1 more partition cannot be read: {others[0]!r}"
-    return f"{unread[first]}; {len(others):,} more partitions cannot be read, such as {others[0]!r}"
+    more = f"; {len(others):,} more cannot be read, such as {others[0]!r}" if others else ""
+    return unread[first] + more
 
 
 class ChangedPartitions:
