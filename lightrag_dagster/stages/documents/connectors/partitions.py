@@ -196,7 +196,7 @@ class ChangedPartitions:
     def __init__(self, origin: Partitioned, before: Mapping[str, str]) -> None:
         earlier = partitions_of(before) if before.get("settings") == origin.state["settings"] else {}
         self.state = dict(origin.state)
-        self._origin, now = origin, partitions_of(origin.state)
+        self.origin, now = origin, partitions_of(origin.state)
         self._changed = [key for key, version in now.items() if earlier.get(key) != version]
         self._same = _folders(now.keys() - set(self._changed))
         self._missed = _folders(())
@@ -204,7 +204,7 @@ class ChangedPartitions:
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
         unread = dict[str, str]()
-        yield from self._origin.of_partitions(self._changed, unread)
+        yield from self.origin.of_partitions(self._changed, unread)
         self.state |= {f"{_OF_PARTITION}{key}": "" for key in unread}
         self._missed = _folders(unread)
 
@@ -213,7 +213,7 @@ class ChangedPartitions:
         return _are_in(self._same, paths)
 
     def misses(self, paths: pa.Array) -> pa.Array:
-        """See `Since.misses`."""
+        """Return for each path True if its document may be there and cannot be listed now, when `files` has ended."""
         return _are_in(self._missed, paths)
 
 
