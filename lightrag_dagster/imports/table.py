@@ -17,7 +17,7 @@ from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of
 from lightrag_dagster.errors import DecisionError, SourceError, one_line
 from lightrag_dagster.imports.stored import TABLE, StoredBase, StoredDocument, answers_of, key_of, valid
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.rows import as_text, with_sign
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.tuple_rows import strength
@@ -56,7 +56,7 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
         if file.suffix.lower() == ".json":
             base, left = _custom_graph(file)
         else:
-            rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
+            rows = enumerate(TableFiles(LocalFolder(file)).rows(), start=1)
             places = ((f"{file.name}: row {number}", row) for number, row in rows)
             left = [(place, named) for place, row in places if (named := _named(row, place, _TAKEN))]
             if not left:

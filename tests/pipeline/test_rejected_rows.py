@@ -336,9 +336,11 @@ def test_a_backfill_whose_answers_are_bad_replaces_nothing(settings: Settings, l
     assert SourceTables(Home(settings.home)).require("extractions", "notes").outdated(recipe) == 0
 
 
+@pytest.mark.parametrize("upgraded", [True, False])
 def test_retrying_asks_again_about_chunks_whose_rows_all_repeat_the_prompt(
-    settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch, upgraded: bool
 ) -> None:
+    """Also before the rows are parsed by the rules that tell so."""
     echo = "entity<|#|>Ida Vashbrake<|#|>Person<|#|>She mends gauges.\n<|COMPLETE|>"
     write_source(settings, "notes", NOTES)
     loopback.chat = answering(FLOOD, lambda usual: echo)
@@ -347,9 +349,11 @@ def test_retrying_asks_again_about_chunks_whose_rows_all_repeat_the_prompt(
         patched.setitem(recipe_module._REVISIONS, "mentions", 1)
         assert ingest_all(settings, "notes").accepted
     loopback.chat = offline_answer
-    upgrade(settings)
     retrying = settings.retrying_failed()
-    assert (asked(loopback), ingest(settings)) == (2, [])
+    if upgraded:
+        upgrade(settings)
+        assert ingest(settings) == []
+    assert asked(loopback) == 2
     assert (ingest(retrying), asked(loopback)) == (["notes"], 1)
     assert (ingest(retrying), asked(loopback)) == ([], 0)
     assert rejected(pending(Situation.looking(settings)).sources["notes"]) == 0

@@ -11,7 +11,7 @@ from lightrag_dagster.core.text.names import normalise_name, normalise_type, vis
 from lightrag_dagster.core.text.terms import CJK, MARKS, stop_words
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.offline import OTHER, NameSpan
-from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.tables import ROW_FILES, TableFiles
 
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*")
@@ -50,7 +50,7 @@ def read_known_names(file: Path) -> "NamesOfTable":
 
 
 def _names(file: Path) -> Iterator[tuple[str, str]]:
-    for row in TableFiles(file, EVERY_FILE).rows():
+    for row in TableFiles(LocalFolder(file)).rows():
         given = {column.strip().lower().removeprefix("entity_"): value for column, value in row.items()}
         aliases = given.get("aliases") or []
         kind = normalise_type(str(given.get("type") or "")) or OTHER

@@ -19,7 +19,7 @@ from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since, escaped, placed
-from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
+from lightrag_dagster.stages.documents.connectors.partitions import ChangedPartitions, Partitioned
 from lightrag_dagster.stages.documents.connectors.rows import SUFFIXES
 from lightrag_dagster.stages.documents.kinds import with_kind
 from lightrag_dagster.stages.documents.sources import Source
@@ -152,9 +152,9 @@ def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.Recor
 
     If other settings than before say who may see it, and need more than the path for that, it is not known.
     """
-    if not isinstance(source.origin, Partitioned):  # no other place misses any
+    if not isinstance(since, ChangedPartitions):  # no other place misses any
         return
-    settings, same = source.origin.settings, earlier.access == since.state.get("access")
+    settings, same = since.origin.settings, earlier.access == since.state.get("access")
     kind = SUFFIXES[settings.rows.format] if settings.rows else ""
     for file in earlier.documents:
         for rows in pq.ParquetFile(file).iter_batches(_FILES_AT_ONCE, columns=["path", "access"]):

@@ -3,9 +3,7 @@
 import heapq
 import re
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -16,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.in_time import map_in_order
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers import (
     ExtractedText,
@@ -87,7 +86,7 @@ def read_documents(
     told = (recognised(listed, data, settings.max_bytes) for listed, data in files)
     describing = None if mask else describing
     make_row = partial(_row, source, previous, settings, describing, mask)
-    rows = list(_rows(told, partial(_timed_row, make_row)))
+    rows = list(map_in_order(partial(_timed_row, make_row), told, _PARSERS, ahead=_AHEAD))
     for row in rows:  # all at once: the model stays in the processor's cache, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
@@ -104,22 +103,6 @@ def text_hash(document: Mapping[str, Any]) -> str:
     """Return a hash of the values of a RAW_DOCUMENTS row that decide its chunks: text, media type and pages."""
     pages = [document["pages"]] if document["pages"] else []
     return identity.digest(document["content_hash"], document["media_type"], *pages)
-
-
-def _rows(files: Iterable[Told], make_row: Callable[[Told], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield a row for every file, in order; files with parsers are parsed several at a time."""
-    waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
-    with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:
-        for one in files:
-            found = format_of(one[0].file_name)
-            if found is not None and found.isolated:
-                waiting.append(threads.submit(make_row, one))
-            else:
-                waiting.append(make_row(one))
-            while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
-                first = waiting.popleft()
-                yield first if isinstance(first, dict) else first.result()
-        yield from (one if isinstance(one, dict) else one.result() for one in waiting)
 
 
 def _timed_row(make_row: Callable[[Told], dict[str, Any]], file: Told) -> dict[str, Any]:

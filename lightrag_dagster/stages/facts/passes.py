@@ -48,19 +48,12 @@ class RelationSchema(_Strict):
     def _is_list(cls, types: object) -> object:
         return [types] if isinstance(types, str) else types
 
-    @field_validator("value", mode="before")
-    @classmethod
-    def _is_word(cls, value: object) -> object:
-        return "yes/no" if value in ("yes_no", "yesno", "boolean") else value
-
     @model_validator(mode="after")
     def _has_one_end(self) -> Self:
         if bool(self.to_types) == bool(self.value):
             raise ValueError("give it either `to`, the types at its other end, or `value`, the kind of its value")
-        if self.unit and self.value != "number":
-            raise ValueError("a unit is of a number; write `value: number`, or leave the unit out")
-        if self.decimal and self.value != "number":
-            raise ValueError("a decimal sign is of a number; write `value: number`, or leave `decimal` out")
+        if (self.unit or self.decimal) and self.value != "number":
+            raise ValueError("`unit` and `decimal` are of a number; write `value: number`, or leave them out")
         return self
 
 

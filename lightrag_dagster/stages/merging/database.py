@@ -104,12 +104,8 @@ def readable(paths: Iterable[Path]) -> Iterator[None]:
     except duckdb.Error as error:
         for path in paths:
             atomic.read_parquet(path)
-        step = ""
-        if isinstance(error, duckdb.OutOfMemoryException):
-            step = "make room on the disk and " if "offload" in str(error) else "give it more memory and "
-        elif isinstance(error, duckdb.IOException):
-            step = "make room on the disk and "
-        raise StoreError(f"the merge failed: {one_line(error)}; {step}run again") from error
+        step = "run again, with more disk or memory if that was full"
+        raise StoreError(f"the merge failed: {one_line(error)}; {step}") from error
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str) -> None:

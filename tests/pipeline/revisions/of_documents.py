@@ -21,7 +21,6 @@ from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.settings.sources import RowsSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
-from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
@@ -74,13 +73,13 @@ def raw_documents() -> dict[str, Any]:
         "03/13/2024",
         "20240313",
     )
-    table = RowDocuments("rows", TableFiles(DOCUMENTS, EVERY_FILE), RowsSettings(date="day"), {})
+    table = RowDocuments("rows", TableFiles(LocalFolder(DOCUMENTS)), RowsSettings(date="day"), {})
     for number, day in enumerate(days):
         found[f"row of {day}"] = table.document({"id": number, "text": "A row.", "day": day}).stamp
     with TemporaryDirectory() as folder:
         at = pa.array([datetime(2024, 4, 1, tzinfo=UTC)], pa.timestamp("us", "Asia/Tokyo"))
         pq.write_table(pa.table({"at": at}), Path(folder) / "rows.parquet")
-        found["time with a zone"] = [str(row["at"]) for row in TableFiles(Path(folder), EVERY_FILE).rows()]
+        found["time with a zone"] = [str(row["at"]) for row in TableFiles(LocalFolder(Path(folder))).rows()]
     found["row of bytes"] = table.document({"id": 1, "text": b"Z\xfcrich", "day": ""}).refused is not None
     for name, data in _made().items():
         found[name] = extract_text(data, name).text

@@ -22,15 +22,6 @@ def test_workers_share_processors_and_memory(
     assert found == (threads, memory)
 
 
-@pytest.mark.parametrize(
-    ("error", "step"),
-    [
-        (duckdb.OutOfMemoryException("no 3 MiB"), "give it more memory and run again"),
-        (duckdb.OutOfMemoryException("failed to offload to the disk"), "make room on the disk and run again"),
-        (duckdb.IOException("no space left"), "make room on the disk and run again"),
-        (duckdb.ConversionException("no number"), "failed: no number; run again"),
-    ],
-)
-def test_the_next_step_is_that_of_the_fault(error: duckdb.Error, step: str) -> None:
-    with pytest.raises(StoreError, match=f"{step}$"), readable([]):
-        raise error
+def test_the_next_step_is_named() -> None:
+    with pytest.raises(StoreError, match="failed: no 3 MiB; run again, with more disk or memory"), readable([]):
+        raise duckdb.OutOfMemoryException("no 3 MiB")

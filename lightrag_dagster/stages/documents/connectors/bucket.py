@@ -4,6 +4,7 @@ import errno
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,34 +12,32 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 BUCKETS = ("s3", "gs", "az")
 
-_UNKNOWN = Stored(0, EPOCH, "")
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Bucket(ByURI):
-    """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
+    """The objects below a URI such as s3://bucket/prefix, or one `file` there, which must not be missing.
 
     Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
-    repeated for some 20 seconds. If all names are `required`, a missing one is an error. All places of a bucket share
-    connections.
+    repeated for some 20 seconds. All places of a bucket share connections.
     """
 
     patterns: Patterns = EVERY_FILE
-    names: tuple[str, ...] = ()
-    required: bool = False
+    file: str = ""
     at_once: ClassVar[int] = 16
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
         try:
-            for key, one in self._named() if self.names else self._walk():
+            for key, one in self._one() if self.file else self._walk():
                 hidden = any(part.startswith(".") for part in key.split("/"))
                 # Consoles create empty objects to show folders.
                 if not hidden and (one.size or "." in key) and self.patterns.match(key):
@@ -57,27 +56,23 @@ class Bucket(ByURI):
             raise FileNotFoundError(errno.ENOENT, "it is not there any more")
         return data
 
-    def copy(self, listed: ListedFile, path: Path) -> None:
-        """Write a document to a file of this machine, however large it is; raises OSError."""
-        try:
-            found = self._objects.download(self._key(listed.place), path)
-        except (SettingsError, StoreError) as error:
-            raise OSError(errno.EIO, str(error)) from error
-        if not found:
-            raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
-
-    def _named(self) -> Iterator[tuple[str, Stored]]:
-        for name in self.names:
+    @contextmanager
+    def at_hand(self, listed: ListedFile) -> Iterator[Path]:
+        """Copy a document to a file of this machine, however large it is, for a time; raises OSError."""
+        with temporary_folder("lightrag-rows-") as folder:
+            copy = folder / f"rows{Path(listed.place).suffix.lower()}"
             try:
-                found = self._objects.head(self._key(name))
-            except StoreError:  # the error of reading it will be the reason of its row
-                if self.required:
-                    raise
-                found = _UNKNOWN
-            if found:
-                yield name, found
-            elif self.required:
-                raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{name} is not there")
+                found = self._objects.download(self._key(listed.place), copy)
+            except (SettingsError, StoreError) as error:
+                raise OSError(errno.EIO, str(error)) from error
+            if not found:
+                raise FileNotFoundError(errno.ENOENT, f"{listed.path} is not there any more")
+            yield copy
+
+    def _one(self) -> Iterator[tuple[str, Stored]]:
+        if not (found := self._objects.head(self._key(self.file))):
+            raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{self.file} is not there")
+        yield self.file, found
 
     def _walk(self) -> Iterator[tuple[str, Stored]]:
         for key, one in self._objects.walk(self._prefix):
@@ -104,7 +99,7 @@ class Bucket(ByURI):
             modified_at=one.modified,
             stamp=f"{one.size}-{one.e_tag or changed}",
             # The tag depends on the content or its version.
-            stamp_is_stable=bool(one.e_tag) or (one is not _UNKNOWN and changed < time.time() - STABLE_AFTER),
+            stamp_is_stable=bool(one.e_tag) or changed < time.time() - STABLE_AFTER,
             refused=unusable(key),
         )
 

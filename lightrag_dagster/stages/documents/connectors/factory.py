@@ -18,14 +18,7 @@ from lightrag_dagster.stages.documents.connectors.installed import InstalledSour
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
-from lightrag_dagster.stages.documents.connectors.tables import (
-    ROW_FILES,
-    DuckDBQuery,
-    RowSource,
-    SQLQuery,
-    TableFiles,
-    TableObjects,
-)
+from lightrag_dagster.stages.documents.connectors.tables import ROW_FILES, DuckDBQuery, RowSource, SQLQuery, TableFiles
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.connectors.web import Web
 
@@ -45,7 +38,11 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         of = name, table, rows, settings.access
         return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
     origin = _place(name, settings)
-    is_file = origin.root.is_file() if isinstance(origin, LocalFolder) else getattr(origin, "required", False)
+    is_file = (
+        (isinstance(origin, LocalFolder) and origin.root.is_file())
+        or (isinstance(origin, Bucket) and origin.file)
+        or (isinstance(origin, Web) and origin.required)
+    )
     if is_file and (settings.exclude or "include" in settings.model_fields_set):
         raise SourceError(f"source {name!r} is one file; remove include and exclude, or name its folder in uri")
     return origin
@@ -69,7 +66,7 @@ def _place(name: str, settings: SourceSettings) -> Origin:
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
-        return Bucket(above, names=(unquote(last),), required=True) if is_file else Bucket(folder, patterns)
+        return Bucket(above, file=unquote(last)) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
@@ -112,7 +109,7 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: M
         return DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
-    return TableObjects(place) if isinstance(place, Bucket) else TableFiles(place.root, place.patterns)
+    return TableFiles(place)
 
 
 def _query(name: str, rows: RowsSettings) -> str:

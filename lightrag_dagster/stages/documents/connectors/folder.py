@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,8 +27,8 @@ class LocalFolder:
     """The files below a folder, or one file.
 
     Hidden files are left out. Symbolic links count when they lead to a file inside the folder, if the patterns do not
-    exclude it. Linked folders are not entered: the files of one inside the folder are listed there, and one outside is
-    refused; a hidden one is entered.
+    exclude it. Linked folders are not entered: the files of one inside the folder are listed there, and one that is
+    outside, hidden or left out is refused.
     """
 
     root: Path
@@ -64,36 +64,31 @@ class LocalFolder:
             data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
+    @contextmanager
+    def at_hand(self, listed: ListedFile) -> Iterator[Path]:
+        """Open a document under a path of this process, at which no link can be put; raises OSError."""
+        descriptor = opened(listed.place)
+        try:
+            yield Path(f"/dev/fd/{descriptor}")
+        finally:
+            os.close(descriptor)
+
 
 def _walk(root: Path, patterns: Patterns) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield the visible entries below `root` that count, except folders, with their paths relative to `root`.
-
-    A link to a hidden folder is entered, but none in that.
-    """
-    folders = [(str(root), "", False)]
+    """Yield the visible entries below `root` that count, except folders, with their paths relative to `root`."""
+    folders = [(str(root), "")]
     while folders:
-        folder, prefix, linked = folders.pop()
+        folder, prefix = folders.pop()
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
                 path = prefix + entry.name
-                hidden = _hidden_folder(entry, root, patterns) if entry.is_symlink() and not linked else None
-                if hidden or entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
                     if patterns.enters(path):
-                        folders.append((hidden or entry.path, f"{path}/", linked or hidden is not None))
+                        folders.append((entry.path, f"{path}/"))
                 elif patterns.match(path):
                     yield entry, path
-
-
-def _hidden_folder(entry: os.DirEntry[str], root: Path, patterns: Patterns) -> str | None:
-    """Return the hidden folder below `root` that a link leads to, as where Kubernetes mounts a ConfigMap, or None."""
-    with suppress(OSError):  # of a folder that is closed, or a link that is replaced meanwhile
-        target = os.path.realpath(entry.path)
-        below = target.removeprefix(f"{root}/")
-        if below != target and "/." in f"/{below}" and entry.is_dir() and not patterns.excludes_folder(below):
-            return target
-    return None
 
 
 def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) -> ListedFile | None:
@@ -110,16 +105,14 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path, patterns: Patterns) 
             refused = f"symbolic link that leads nowhere: {error.strerror}"
         if refused is None and not Path(file).is_relative_to(root):
             refused = "symbolic link that leads out of the source"
-    if refused is None and file != f"{root}/{path}":  # a link, or below a linked folder
+    if refused is None and file != f"{root}/{path}":  # a link
         target = Path(file).relative_to(root).as_posix()
         if not stat.S_ISDIR(status.st_mode):
             refused = "symbolic link to a file that `exclude` leaves out" if patterns.excludes(target) else None
         elif target == "." or patterns.reach(target):
             return None
-        elif patterns.excludes_folder(target):
-            refused = "symbolic link to a folder that `exclude` leaves out"
         else:
-            refused = "symbolic link to a folder that is hidden or that `include` does not reach; link its files"
+            refused = "symbolic link to a folder that is hidden or left out by `include` or `exclude`; link its files"
     return _found(path, file, status, refused)
 
 

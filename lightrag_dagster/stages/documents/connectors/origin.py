@@ -101,9 +101,6 @@ class Since(Protocol):
     def keeps(self, paths: pa.Array) -> pa.Array:
         """Return for each path of the earlier listing True if its document is as it was, when `files` has ended."""
 
-    def misses(self, paths: pa.Array) -> pa.Array:
-        """Return for each path True if its document may be there and cannot be listed now, when `files` has ended."""
-
 
 class Incremental(ABC):
     """A place that can tell what changed since an earlier listing."""

@@ -17,7 +17,6 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
-from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import (
@@ -142,7 +141,9 @@ class Partitioned(Incremental):
         if place and (root := _root(origin)):
             above = self.settings.uri[: place.start()].rpartition("/")
             whole = self.settings.model_copy(update={"uri": "".join(above[:2]) or ".", "rows": None})
-            _refuse_links(root, _root(choose_origin(self.source, whole)) or root)
+            inside = (_root(choose_origin(self.source, whole)) or root).resolve()
+            if not root.resolve().is_relative_to(inside):
+                raise OSError(errno.EPERM, "symbolic link that leads out of the source")
         return origin
 
     def _at(self, values: Mapping[str, str]) -> Origin:
@@ -150,7 +151,7 @@ class Partitioned(Incremental):
         uri = PARTITION.sub(lambda found: values[found[1] or ""], self.settings.uri)
         origin = choose_origin(self.source, self.settings.model_copy(update={"uri": uri}), values)
         # Else the documents of a file that is missing would count as removed.
-        return replace(origin, required=True) if isinstance(origin, Bucket | Web) else origin
+        return replace(origin, required=True) if isinstance(origin, Web) else origin
 
     def _values(self, partition: str) -> dict[str, str]:
         """Return the values of a partition by dimension; Dagster joins them by bars, in order of the names of these."""
@@ -167,20 +168,11 @@ class Partitioned(Incremental):
 def _root(origin: Origin) -> Path | None:
     """Return the folder or file of this machine that a place is."""
     match origin:
-        case LocalFolder(root=root) | RowDocuments(table=TableFiles(root=root) | DuckDBQuery(file=root)):
+        case LocalFolder(root=root) | RowDocuments(table=TableFiles(place=LocalFolder(root=root))):
             return root
+        case RowDocuments(table=DuckDBQuery(file=file)):
+            return file
     return None
-
-
-def _refuse_links(root: Path, above: Path) -> None:
-    """Raise OSError for a link below the folder of all partitions, except to a file in it, as in any folder."""
-    real, inside = root.resolve(), above.resolve()
-    if real == inside / root.relative_to(above):
-        return
-    if not real.is_relative_to(inside):
-        raise OSError(errno.EPERM, "symbolic link that leads out of the source")
-    if real.is_dir():
-        raise OSError(errno.EPERM, "symbolic link to a folder of the source, whose documents are listed there")
 
 
 def _unreadable(partition: str, reason: str) -> ListedFile:
@@ -191,11 +183,8 @@ def _unreadable(partition: str, reason: str) -> ListedFile:
 def _named(unread: Mapping[str, str]) -> str:
     """Return the reason of the first partition that cannot be read, and the number of others."""
     first, *others = unread
-    if not others:
-        return unread[first]
-    if len(others) == 1:
-        return f"{unread[first]}; 1 more partition cannot be read: {others[0]!r}"
-    return f"{unread[first]}; {len(others):,} more partitions cannot be read, such as {others[0]!r}"
+    more = f"; {len(others):,} more cannot be read, such as {others[0]!r}" if others else ""
+    return unread[first] + more
 
 
 class ChangedPartitions:
@@ -207,7 +196,7 @@ class ChangedPartitions:
     def __init__(self, origin: Partitioned, before: Mapping[str, str]) -> None:
         earlier = partitions_of(before) if before.get("settings") == origin.state["settings"] else {}
         self.state = dict(origin.state)
-        self._origin, now = origin, partitions_of(origin.state)
+        self.origin, now = origin, partitions_of(origin.state)
         self._changed = [key for key, version in now.items() if earlier.get(key) != version]
         self._same = _folders(now.keys() - set(self._changed))
         self._missed = _folders(())
@@ -215,7 +204,7 @@ class ChangedPartitions:
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
         unread = dict[str, str]()
-        yield from self._origin.of_partitions(self._changed, unread)
+        yield from self.origin.of_partitions(self._changed, unread)
         self.state |= {f"{_OF_PARTITION}{key}": "" for key in unread}
         self._missed = _folders(unread)
 
@@ -224,7 +213,7 @@ class ChangedPartitions:
         return _are_in(self._same, paths)
 
     def misses(self, paths: pa.Array) -> pa.Array:
-        """See `Since.misses`."""
+        """Return for each path True if its document may be there and cannot be listed now, when `files` has ended."""
         return _are_in(self._missed, paths)
 
 

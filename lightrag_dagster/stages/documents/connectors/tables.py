@@ -17,13 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
-from lightrag_dagster.stages.documents.connectors.folder import LocalFolder, opened
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import warn_once
-from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted_name
 
 if TYPE_CHECKING:
@@ -90,53 +88,24 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True)
 class TableFiles:
-    """The rows of CSV, JSON Lines or Parquet files: one file, or those below a folder."""
+    """The rows of CSV, JSON Lines or Parquet files: one file, or those below a folder or in a bucket."""
 
-    root: Path
-    patterns: Patterns
+    place: LocalFolder | Bucket
 
     @property
     def name(self) -> str:
         """See `RowSource.name`."""
-        return str(self.root)
+        return self.place.name
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `RowSource.rows`."""
-        for path, place in self._files():
-            descriptor = opened(place)  # not the path, at which a link may be by now
-            try:
-                yield from _rows_of_file(path, Path(f"/dev/fd/{descriptor}"), part)
-            finally:
-                os.close(descriptor)
-
-    def _files(self) -> list[tuple[str, str]]:
-        """Return the path of each file and its place without links, in order; raises OSError for a refused one."""
-        found = list(LocalFolder(self.root, self.patterns).files())
+        found = sorted(self.place.files(), key=lambda one: one.path)
         if refused := next((one for one in found if one.refused), None):
             raise OSError(errno.EPERM, f"{refused.path}: {refused.refused}; copy the file, or exclude it")
-        return sorted((str(self.root if self.root.is_file() else self.root / one.path), one.place) for one in found)
-
-
-@dataclass(frozen=True)
-class TableObjects:
-    """The rows of CSV, JSON Lines or Parquet files in a bucket; one after the other is copied to this machine."""
-
-    bucket: Bucket
-
-    @property
-    def name(self) -> str:
-        """See `RowSource.name`."""
-        return self.bucket.name
-
-    def rows(self, part: From | None = None) -> Iterator[Row]:
-        """See `RowSource.rows`."""
-        listed = sorted(self.bucket.files(), key=lambda one: one.path)
-        with temporary_folder("lightrag-rows-") as folder:
-            for one in listed:
-                copy = folder / f"rows{Path(one.place).suffix.lower()}"
-                self.bucket.copy(one, copy)
-                yield from _rows_of_file(f"{self.name}/{one.path}", copy, part)
-                copy.unlink()
+        is_file = isinstance(self.place, LocalFolder) and self.place.root.is_file()
+        for one in found:
+            with self.place.at_hand(one) as path:
+                yield from _rows_of_file(self.name if is_file else f"{self.name}/{one.path}", path, part)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import SourceSettings
@@ -93,10 +92,6 @@ class NewerRows:
     def keeps(self, paths: pa.Array) -> pa.Array:
         """See `Since.keeps`."""
         return pa.array([self._before is not None and one not in self._paths for one in paths.to_pylist()], pa.bool_())
-
-    def misses(self, paths: pa.Array) -> pa.Array:
-        """See `Since.misses`."""
-        return pc.and_(pc.is_valid(paths), False)
 
 
 def _compared(row: Row, column: str) -> Any:

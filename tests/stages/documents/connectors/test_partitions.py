@@ -153,10 +153,10 @@ def test_partitions_that_cannot_be_read_say_why(
     ("days", "reason"),
     [
         (["2026-01-04"], r"partition '2026-01-04': [^;]*; "),
-        (["2026-01-04", "2026-01-05"], r"partition '2026-01-04': .*; 1 more partition cannot be read: '2026-01-05'; "),
+        (["2026-01-04", "2026-01-05"], r"partition '2026-01-04': .*; 1 more cannot be read, such as '2026-01-05'; "),
         (
             ["2026-01-04", "2026-01-05", "2026-01-06"],
-            r"partition '2026-01-04': .*; 2 more partitions cannot be read, such as '2026-01-05'; ",
+            r"partition '2026-01-04': .*; 2 more cannot be read, such as '2026-01-05'; ",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_partition_of_which_a_part_can_be_read_is_not_read(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("rows", [{}, {"rows": {}}])
-def test_a_link_below_the_folder_is_no_partition(tmp_path: Path, rows: dict[str, Any]) -> None:
+def test_a_link_out_of_the_folder_is_no_partition(tmp_path: Path, rows: dict[str, Any]) -> None:
     suffix, lake = ".jsonl" if rows else "", tmp_path / "lake"
     for folder in (lake, tmp_path / "elsewhere"):
         for name in ("a", "b"):
@@ -204,17 +204,15 @@ def test_a_link_below_the_folder_is_no_partition(tmp_path: Path, rows: dict[str,
     listed = list(list_files(source_of({"uri": f"{tmp_path}/link/{{partition}}{suffix}", **rows}, ["a", "in", "out"])))
     refused = {one.path: one.refused or "" for one in listed if one.refused}
     assert refused.pop("out").startswith("partition 'out': symbolic link that leads out of the source")
-    if not rows:
-        assert refused.pop("in").startswith("partition 'in': symbolic link to a folder of the source")
     assert not refused
-    assert {one.path.partition("/")[0] for one in listed if not one.refused} == ({"a", "in"} if rows else {"a"})
+    assert {one.path.partition("/")[0] for one in listed if not one.refused} == {"a", "in"}
 
 
 def test_a_place_that_fails_for_many_partitions_is_not_asked_for_all(tmp_path: Path) -> None:
     (tmp_path / "0.jsonl").write_text("")
     for day in range(1, 40):
         (tmp_path / f"{day}.jsonl").write_text("no JSON")
-    with pytest.raises(SourceError, match=r"partition '1': .*; 10 more partitions cannot be read, such as '2'"):
+    with pytest.raises(SourceError, match=r"partition '1': .*; 10 more cannot be read, such as '2'"):
         list(list_files(source_of({"uri": f"{tmp_path}/{{partition}}.jsonl", "rows": {}}, [str(n) for n in range(40)])))
 
 

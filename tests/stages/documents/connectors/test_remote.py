@@ -78,7 +78,7 @@ def test_a_bucket_is_a_source(server: BucketService) -> None:
     assert (listed["river.md"].size, listed["river.md"].stamp_is_stable) == (len(RIVER), True)
     assert found(Bucket(bucket)) == {"river.md": RIVER.encode(), "a b/flood.txt": FLOOD.encode()}
     assert list(found(Bucket(bucket, Patterns(("*.md",))))) == ["river.md"]
-    assert list(found(Bucket(bucket, names=("river.md", "gone.md")))) == ["river.md"]
+    assert list(found(Bucket(bucket, file="river.md"))) == ["river.md"]
     assert list(found(Bucket(f"{bucket}/a b"))) == ["flood.txt"]
     assert Bucket(bucket).read(listed["river.md"], 5) == RIVER.encode()[:5]
     assert pickle.loads(pickle.dumps(Bucket(bucket))) == Bucket(bucket)
@@ -125,7 +125,7 @@ def test_a_number_sign_is_a_part_of_a_uri(buckets: S3Server) -> None:
 
 
 def test_a_request_that_fails_once_is_repeated(bucket: str, buckets: S3Server) -> None:
-    (river,) = Bucket(bucket, names=("river.md",)).files()
+    (river,) = Bucket(bucket, file="river.md").files()
     failures = iter([True])
     buckets.failing = lambda environ: next(failures, False)
     assert Bucket(bucket).read(river, 3) == RIVER.encode()[:3]
@@ -243,6 +243,14 @@ def test_rows_of_files_in_a_bucket(tables: str, tmp_path: Path, place: str) -> N
 def test_rows_that_cannot_be_read_from_a_bucket_say_why(tables: str, tmp_path: Path, place: str, reason: str) -> None:
     with pytest.raises(OSError, match=reason):
         rows_of(tmp_path, f"{tables}/{place}")
+
+
+def test_a_file_of_rows_in_a_bucket_that_is_refused_is_not_read(buckets: S3Server, tmp_path: Path) -> None:
+    uri = buckets.new_bucket()
+    for key in ("a.csv", "b\u2028.csv"):
+        obstore.put(buckets.store(uri), key, b"id,text\n1,x\n")
+    with pytest.raises(OSError, match=r"b\\u2028\.csv \(.*\): path holds control characters"):
+        rows_of(tmp_path, uri)
 
 
 DAYS = [f"2026-01-0{day}" for day in range(1, 10)]

@@ -24,8 +24,8 @@ from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.settings.sources import FactColumns, RowsSettings
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH
-from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files
@@ -219,9 +219,7 @@ def test_a_cell_is_text_also_where_it_begins_as_front_matter_does(tmp_path: Path
 
 def test_a_template_may_have_front_matter(tmp_path: Path) -> None:
     rows = RowsSettings(text="---\ntags: [{id}]\n---\n{text}")
-    document = RowDocuments("s", TableFiles(tmp_path, Patterns(())), rows, {}).document(
-        {"id": "a", "text": "The weir."}
-    )
+    document = RowDocuments("s", TableFiles(LocalFolder(tmp_path)), rows, {}).document({"id": "a", "text": "The weir."})
     assert document.content == b"---\ntags: [a]\n---\nThe weir."
 
 
@@ -249,12 +247,12 @@ def test_a_tag_of_a_list_stays_one_with_its_comma(folder: Path, tmp_path: Path, 
 @pytest.mark.parametrize("value", [math.nan, memoryview(b""), b"", None], ids=["nan", "memoryview", "bytes", "none"])
 def test_a_missing_value_is_empty_text(value: Any) -> None:
     row = {"id": "1", "text": "a gauge", "level": value, "seen": memoryview(b"by Ida")}
-    table = RowDocuments("s", TableFiles(Path(), Patterns(())), RowsSettings(text="{text}: {level} {seen}"), {})
+    table = RowDocuments("s", TableFiles(LocalFolder(Path())), RowsSettings(text="{text}: {level} {seen}"), {})
     assert table.document(row).content == b"a gauge:  by Ida"
 
 
 def test_bytes_that_are_not_utf8_cost_their_row_and_a_table_that_is_named_by_them() -> None:
-    table = RowDocuments("s", TableFiles(Path(), Patterns(())), RowsSettings(text="{text}"), {})
+    table = RowDocuments("s", TableFiles(LocalFolder(Path())), RowsSettings(text="{text}"), {})
     found = table.document({"id": "1", "text": "Zürich".encode("cp1252")})
     assert str(found.refused).startswith("its bytes are not UTF-8; convert the column")
     with pytest.raises(OSError, match="the id or an access of a row: its bytes are not UTF-8"):
@@ -576,7 +574,7 @@ def test_a_file_of_rows_that_a_link_takes_the_place_of_is_not_read(tmp_path: Pat
     private.write_text(line.replace("x", "secret"))
     for name in "ab":
         (folder / f"{name}.{suffix}").write_text(line)
-    rows = TableFiles(folder, Patterns(("**/*",))).rows()
+    rows = TableFiles(LocalFolder(folder)).rows()
     assert next(iter(rows))["text"] == "x"
     (folder / f"b.{suffix}").unlink()
     (folder / f"b.{suffix}").symlink_to(private)
@@ -588,7 +586,7 @@ def test_times_of_parquet_are_in_the_zone_of_their_column(tmp_path: Path) -> Non
     days = [datetime(2024, 3, 31, 22, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC), None]
     table = pa.table({"berlin": pa.array(days, pa.timestamp("us", "Europe/Berlin")), "utc": days})
     pq.write_table(table, tmp_path / "rows.parquet")
-    rows = [*TableFiles(tmp_path, Patterns(("**/*",))).rows()]
+    rows = [*TableFiles(LocalFolder(tmp_path)).rows()]
     assert [str(row["berlin"])[:10] for row in rows] == ["2024-04-01", "9999-12-31", "None"]
     assert [row["utc"] for row in rows] == days
 
@@ -596,4 +594,4 @@ def test_times_of_parquet_are_in_the_zone_of_their_column(tmp_path: Path) -> Non
 def test_an_unknown_zone_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"when": pa.array([0], pa.timestamp("us", "Mars/Olympus"))}), tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match=r"times in the zone .*Mars/Olympus.*, which is not known"):
-        list(TableFiles(tmp_path, Patterns(("**/*",))).rows())
+        list(TableFiles(LocalFolder(tmp_path)).rows())

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery, From, SQLQuery, TableFiles
 
@@ -37,7 +38,7 @@ def test_a_file_with_uneven_lines_is_refused(tmp_path: Path, content: bytes, lin
     path.write_bytes(content)
     fault = rf"people\.csv: a line has more or fewer columns than line {line}, is not UTF-8 or .* between quotes"
     with pytest.raises(OSError, match=fault) as raised:
-        list(TableFiles(path, Patterns((), ())).rows())
+        list(TableFiles(LocalFolder(path)).rows())
     assert not any(hint in str(raised.value) for hint in ("Auto-Detected", "Possible", "/dev/fd"))
 
 
@@ -45,7 +46,7 @@ def test_the_number_of_a_late_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(FAULTS["late"][0])
     with pytest.raises(OSError, match="CSV Error on Line: 30002 Expected Number of Columns: 2 Found: 1"):
-        list(TableFiles(path, Patterns((), ())).rows())
+        list(TableFiles(LocalFolder(path)).rows())
 
 
 @pytest.mark.parametrize(
@@ -61,13 +62,13 @@ def test_a_reason_has_nothing_of_the_rows(tmp_path: Path, name: str, line: str, 
     good = {"a.csv": "id,text\n1,Ann", "a.tsv": "id\ttext\n1\tAnn", "a.jsonl": '{"id": 1}\n{"id": 2}'}[name]
     (tmp_path / name).write_text(f"{good}\n" * 30_000 + line)
     with pytest.raises(OSError, match=reason) as raised:
-        list(TableFiles(tmp_path / name, Patterns((), ())).rows())
+        list(TableFiles(LocalFolder(tmp_path / name)).rows())
     assert "secret" not in str(raised.value)
 
 
 def test_a_line_of_csv_may_be_long(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"id,text\n1,{'x' * 3_000_000}\n2,b\n")
-    assert [len(row["text"]) for row in TableFiles(tmp_path / "a.csv", Patterns((), ())).rows()] == [3_000_000, 1]
+    assert [len(row["text"]) for row in TableFiles(LocalFolder(tmp_path / "a.csv")).rows()] == [3_000_000, 1]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_names_are_those_of_the_first_line_that_has_several(
 ) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(content)
-    assert list(TableFiles(path, Patterns((), ())).rows()) == rows
+    assert list(TableFiles(LocalFolder(path)).rows()) == rows
 
 
 def test_a_file_of_sqlite_that_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +132,7 @@ def test_a_line_says_that_a_file_has_several_columns_of_one_name(
         "c.csv": "Comment,Sprint,Comment,Sprint",
     }.items():
         (tmp_path / name).write_text(f"\ufeffissues of 2024\n{names}\n{'x,' * names.count(',')}x\n")
-    rows = list(TableFiles(tmp_path, Patterns(("*",))).rows())
+    rows = list(TableFiles(LocalFolder(tmp_path, Patterns(("*",)))).rows())
     assert set(rows[1]) == {"id", "Comment", "Comment_1", "Comment_2", "Sprint", "Sprint_1"}
     assert caplog.messages == [
         f"files of rows in {tmp_path} have several columns 'Comment', 'Sprint': a template finds the first of each "
@@ -142,7 +143,7 @@ def test_a_line_says_that_a_file_has_several_columns_of_one_name(
 def test_quotes_are_read_in_every_line(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("id,name\n" + "".join(f"{at},Ann\n" for at in range(25_000)) + '25000,"Acme, Inc"\n')
-    *_, last = TableFiles(path, Patterns((), ())).rows()
+    *_, last = TableFiles(LocalFolder(path)).rows()
     assert last == {"id": "25000", "name": "Acme, Inc"}
 
 
@@ -154,7 +155,7 @@ JSON_LINES = """{"id": 101, "p": 3, "part": "10-11-12", "tags": ["a", 1.5]}
 def test_values_of_json_lines_are_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "parts.jsonl"
     path.write_text('{"id": 0, "p": 1}\n' * 21_000 + JSON_LINES)
-    *_, number, text = TableFiles(path, Patterns((), ())).rows()
+    *_, number, text = TableFiles(LocalFolder(path)).rows()
     assert number == {"id": 101, "p": 3, "part": "10-11-12", "tags": ["a", Decimal("1.5")], "new": None}
     assert {name: str(value) for name, value in text.items()} == {
         "id": "A102",
@@ -171,7 +172,7 @@ def test_a_part_of_json_lines_has_rows_from_a_value_on_and_those_without(
 ) -> None:
     path = tmp_path / "parts.jsonl"
     path.write_text('{"id": 1, "n": 1}\n{"id": 2, "n": 2}\n{"id": 3}\n')
-    rows = TableFiles(path, Patterns((), ())).rows(From("n", least))
+    rows = TableFiles(LocalFolder(path)).rows(From("n", least))
     assert [row["id"] for row in rows] == ids
 
 
@@ -183,19 +184,19 @@ def test_json_lines_that_cannot_be_rows_are_refused(tmp_path: Path, lines: str, 
     path = tmp_path / "parts.jsonl"
     path.write_text(lines)
     with pytest.raises(OSError, match=said):
-        list(TableFiles(path, Patterns((), ())).rows(From("n", 2)))
+        list(TableFiles(LocalFolder(path)).rows(From("n", 2)))
 
 
 def test_one_column_is_read(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_bytes(b"text\na, b\nc\n")
-    assert list(TableFiles(path, Patterns((), ())).rows()) == [{"text": "a, b"}, {"text": "c"}]
+    assert list(TableFiles(LocalFolder(path)).rows()) == [{"text": "a, b"}, {"text": "c"}]
 
 
 def test_a_number_of_single_precision_has_the_digits_that_were_written(tmp_path: Path) -> None:
     values = [0.1, 19.99, 1e-07, 16777216.0, None, -2.5, 0.7]
     pq.write_table(pa.table({"price": pa.array(values, pa.float32())}), tmp_path / "a.parquet")
-    table = TableFiles(tmp_path / "a.parquet", Patterns((), ()))
+    table = TableFiles(LocalFolder(tmp_path / "a.parquet"))
     assert [row["price"] for row in table.rows()] == values
     *_, last = table.rows(From("price", None))  # a watermark is compared in full: 0.7 is more than the row has
     assert last in list(table.rows(From("price", last["price"])))

@@ -220,7 +220,7 @@ def test_a_partition_whose_page_is_missing_costs_itself(server: Server, place: s
 
 
 def test_archives_that_are_missing_are_counted_too(server: Server) -> None:
-    said = rf"partition '2': {server.url}/2.zip is not there; 1 more partition cannot be read: '3'; nothing was"
+    said = rf"partition '2': {server.url}/2.zip is not there; 1 more cannot be read, such as '3'; nothing was"
     with pytest.raises(SourceError, match=said):
         list(list_files(by_day(f"zip::{server.url}/{{partition}}.zip", "2", "3")))
 
