@@ -9,6 +9,7 @@ from lxml import html as lxml_html
 
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.decoding import XML_ENCODING, Decoded, decode
+from lightrag_dagster.readers.html.blocks import LINES
 
 _XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
@@ -18,6 +19,7 @@ _NO_CHARACTERS = bytes.maketrans(bytes({*range(0x20)} - {*b"\t\n\r"}), b" " * 29
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
+_WITHOUT_REMARKS = {"remove_comments": True, "remove_pis": True}
 _NOTE = ("noteref", "doc-noteref")
 _LINKED = 0.8  # share of the text
 _LEFT_OUT = "left-out"
@@ -74,7 +76,8 @@ def _is_behind_word(link: etree._Element) -> bool:
     """Return True if a link to a place follows a word at once, or the full stop, comma or quotation mark behind it."""
     before, parent = link.getprevious(), link.getparent()
     if before is not None:
-        text = "".join(map(str, before.itertext())) + before.tail if before.tail else ""
+        begins_line = not before.tail and str(before.tag).rpartition("}")[2] in LINES
+        text = "" if begins_line else "".join(map(str, before.itertext())) + (before.tail or "")
     else:
         text = parent.text or "" if parent is not None else ""
     return "#" in str(link.get("href")) and bool(_BEHIND_WORD.search(text))
@@ -85,14 +88,16 @@ def _parse(data: bytes) -> tuple[etree._Element, str | None]:
     if data.startswith(_WIDE):
         data = _XML.sub("", decode_chapter(data).text).encode()
     data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))
-    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, **_WITHOUT_REMARKS)
     root = etree.fromstring(data, parser) if data.strip() else None
     if root is not None and all(error.domain_name == "NAMESPACE" for error in parser.error_log):
         return root, None
     text, note = decode_chapter(data)
     page = _CLOSED.sub(r"<\1\2></\1>", _XML.sub("", text))
     try:
-        return lxml_html.document_fromstring(page.encode(), lxml_html.HTMLParser(encoding="utf-8")), note
+        return lxml_html.document_fromstring(
+            page.encode(), lxml_html.HTMLParser(encoding="utf-8", **_WITHOUT_REMARKS)
+        ), note
     except etree.ParserError:  # no element at all
         return etree.Element("html"), note
 

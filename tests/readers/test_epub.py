@@ -120,6 +120,9 @@ def test_encodings(encoding: str) -> None:
             '<p>weir<a href="#fn1">1</a> <b>b</b>.<a href="c.xhtml#fn2">2</a> p. <a href="#p45">45</a></p>',
             "weir[1] **b**.[2] p. 45",
         ),
+        ('<p><i>weir</i><a href="#n1">1</a>, <i>the</i> weir<a href="#n2">2</a></p>', "*weir*[1], *the* weir[2]"),
+        ('<div><p>Weir</p><a href="#p4">4</a></div>', "Weir\n\n4"),
+        ('<p><!-- a note -->weir<?page 4?><a href="#n1">1</a></p>', "weir[1]"),
         (
             '<p>John 3:<a href="#v16">16</a>, §<a href="#s">12</a>, 3.<a href="#f">2</a>, 12–<a href="#p">14</a>, '
             '$<a href="#x">100</a>, 1<a href="#k">000</a>, “a.”<a href="#n">4</a></p>',
