@@ -182,7 +182,7 @@ FORMATS = {
     ".geojson": _JSON,
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
-    ".ipynb": FileFormat("application/x-ipynb+json", _of("plain.notebook"), isolated=False),
+    ".ipynb": FileFormat("application/x-ipynb+json", _of("plain.notebook")),
     ".xml": FileFormat("application/xml", _of("plain.text", "read_xml"), has_headings=False, isolated=False),
     ".yaml": _escaped("application/yaml"),
     ".yml": _escaped("application/yaml"),

@@ -49,7 +49,8 @@ def extract_isolated(data: bytes, path: str, options: ReadingOptions, limits: Li
         if found is None or not found.has_attachments:
             raise
         extracted = _extract(data, path, options._replace(attachments=False), limits)
-        return replace(extracted, note=f"its attachments are not read: {error}")
+        notes = (f"its attachments are not read: {error}", extracted.note)
+        return replace(extracted, note="; ".join(filter(None, notes)))
 
 
 class _LimitError(UnreadableError):

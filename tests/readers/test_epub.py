@@ -63,6 +63,7 @@ def test_named_and_numbered_characters(body: str, expected: str) -> None:
         ("<p>a&b; c</p><p>&unknown; text</p>", "a&b; c\n\n&unknown; text"),
         ("<p>a < b and b > c</p><p>next</p>", "a < b and b > c\n\nnext"),
         ("<p>see http://x.org/?a=1&b=2</p>", "see http://x.org/?a=1&b=2"),
+        ("<p>see http://x.org/?lang=en&region=eu</p>", "see http://x.org/?lang=en&region=eu"),
         ("<p><![CDATA[a & b]]></p>", "a & b"),
     ],
 )
@@ -101,6 +102,12 @@ def test_doubts_in_the_encoding_of_chapters_are_noted() -> None:
     assert (found.note or "").endswith("; 2 more doubts")
 
 
+def test_what_a_chapter_declares_is_no_text() -> None:
+    declared = _HEAD.replace('"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">', "[<!ENTITY weir 'gate'>]>")
+    assert "ENTITY" in declared
+    assert read(f"{declared}<p>The weir</p></body></html>").text == "The weir"
+
+
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8"])
 def test_encodings(encoding: str) -> None:
     assert read(page("<p>Café &eacute; & x</p>").replace("utf-8", encoding).encode(encoding)).text == "Café é & x"
@@ -120,6 +127,9 @@ def test_encodings(encoding: str) -> None:
             '<p>weir<a href="#fn1">1</a> <b>b</b>.<a href="c.xhtml#fn2">2</a> p. <a href="#p45">45</a></p>',
             "weir[1] **b**.[2] p. 45",
         ),
+        ('<p><i>weir</i><a href="#n1">1</a>, <i>the</i> weir<a href="#n2">2</a></p>', "*weir*[1], *the* weir[2]"),
+        ('<div><p>Weir</p><a href="#p4">4</a></div>', "Weir\n\n4"),
+        ('<p><!-- a note -->weir<?page 4?><a href="#n1">1</a></p>', "weir[1]"),
         (
             '<p>John 3:<a href="#v16">16</a>, §<a href="#s">12</a>, 3.<a href="#f">2</a>, 12–<a href="#p">14</a>, '
             '$<a href="#x">100</a>, 1<a href="#k">000</a>, “a.”<a href="#n">4</a></p>',

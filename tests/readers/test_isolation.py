@@ -11,7 +11,7 @@ import pytest
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.readers import isolation
 from lightrag_dagster.readers.content import Limits, ReadingOptions, UnreadableError
-from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.extraction import ExtractedText, extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
 from tests.readers.office.workbooks import too_large
 
@@ -110,6 +110,19 @@ def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     if environment.exists():
         assert b"sk-secret" not in environment.read_bytes()
         assert b"HF_HOME=/models" in environment.read_bytes()
+
+
+def test_a_mail_without_its_attachments_keeps_its_other_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = isolation._extract
+
+    def too_long(data: bytes, path: str, options: ReadingOptions, limits: Limits) -> ExtractedText:
+        if options.attachments:
+            raise isolation._LimitError("not read within a second")
+        return whole(data, path, options, limits)
+
+    monkeypatch.setattr(isolation, "_extract", too_long)
+    note = extract_isolated(b"Subject: Levels\n\nPegel f\xe4llt\n", "a.eml", OPTIONS, LIMITS).note or ""
+    assert note.startswith("its attachments are not read: not read within a second; a text: its encoding is not")
 
 
 def _title(name: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
@@ -20,16 +20,6 @@ _FORMULA = re.compile(r"^(?:\w+:)?math$")
 _NO_TEXT = ("head", "script", "style")
 _BACK = ("↑", "↩")
 _LINE = re.compile(r"^(?=.)", re.MULTILINE)
-
-
-class _Tag(Tag):
-    """A tag whose parents are found without a filter for each: the converter asks each tag whether it is in `pre`."""
-
-    def find_parent(self, name: Any = None, attrs: Any = None, **others: Any) -> Any:
-        """Return the nearest parent of a name."""
-        if isinstance(name, str) and not (attrs or others):
-            return next((one for one in self.parents if one.name == name), None)
-        return super().find_parent(name, attrs, **others)
 
 
 class _Converter(MarkdownConverter):
@@ -67,15 +57,12 @@ class _Converter(MarkdownConverter):
     convert_th = convert_td
 
 
-def to_markdown(
-    page: str | bytes, *, xml: bool = False, figure_of: Callable[[str], str | None] = lambda place: place
-) -> str:
-    """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's URL."""
+def to_markdown(page: str | bytes, *, figure_of: Callable[[str], str | None] = lambda place: place) -> str:
+    """Return the whole text of an HTML page as Markdown; `figure_of` names the figure of an image's URL."""
     recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     soup = BeautifulSoup(
         page,
-        "lxml-xml" if xml else "lxml",
-        element_classes={Tag: _Tag},
+        "lxml",
         preserve_whitespace_tags={"pre"},
         multi_valued_attributes=None,
     )

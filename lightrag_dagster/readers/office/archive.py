@@ -1,11 +1,13 @@
 """Documents that are ZIP archives of XML: the common parts of Office, OpenDocument and EPUB files."""
 
 import io
+import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -23,6 +25,14 @@ _NAMES = {
     "language": ("language",),
 }
 """Elements of Dublin Core, as Office, OpenDocument and EPUB use them."""
+
+
+class RelatedPart(NamedTuple):
+    """A part that another one refers to, or a URL, and what kind of part it is, such as `comments`."""
+
+    kind: str
+    part: str
+
 
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
 
@@ -63,6 +73,24 @@ def open_archive(data: bytes, needed: str) -> Iterator[zipfile.ZipFile]:
 def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
     """Parse one part; entities are not resolved, and nothing outside the archive is read."""
     return etree.fromstring(archive.read(name), _PARSER)
+
+
+def relations(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
+    """Return what a part refers to, or for "" the whole file, by the ids that it gives them."""
+    folder, name = posixpath.split(part)
+    listed = posixpath.join(folder, "_rels", f"{name}.rels")
+    found = dict[str, RelatedPart]()
+    for one in parse_part(archive, listed).iterfind("{*}Relationship") if listed in archive.NameToInfo else ():
+        target = one.get("Target", "")
+        if one.get("TargetMode") != "External":
+            target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        found[one.get("Id", "")] = RelatedPart(one.get("Type", "").rpartition("/")[2], target)
+    return found
+
+
+def by_kind(related: dict[str, RelatedPart]) -> dict[str, str]:
+    """Return the first related part of each kind."""
+    return {one.kind: one.part for one in reversed(related.values())}
 
 
 def embedded(archive: zipfile.ZipFile) -> list[str]:

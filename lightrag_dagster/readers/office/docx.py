@@ -9,9 +9,8 @@ import mammoth
 from lightrag_dagster.readers.content import Content, UnreadableError, bounded, unread_attachments
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
+from lightrag_dagster.readers.office.archive import by_kind, embedded, open_archive, read_properties, relations
 from lightrag_dagster.readers.office.word.marks import fill_places
-from lightrag_dagster.readers.office.word.package import CONTENT_TYPES, relations
 from lightrag_dagster.readers.office.word.prepare import prepare
 
 _CODE = ("Source Code", "Preformatted Text", "HTML Preformatted", "Code")  # of pandoc, LibreOffice, Word, and people
@@ -34,8 +33,8 @@ def read(data: bytes, figures: Figures | None = None, _imported: int = 0) -> Con
     """Read a .docx file; its images are put into `figures`, or else become captions."""
     if _imported > _MOST_IMPORTED:
         raise UnreadableError("too many documents in each other")
-    with open_archive(data, CONTENT_TYPES) as archive:
-        core = relations(archive, "").by_type.get("core-properties", "docProps/core.xml")
+    with open_archive(data, "[Content_Types].xml") as archive:
+        core = by_kind(relations(archive, "")).get("core-properties", "docProps/core.xml")
         properties = read_properties(archive, core)
         attached = unread_attachments(embedded(archive))
         prepared = prepare(archive, partial(read, _imported=_imported + 1))

@@ -4,7 +4,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -239,11 +239,9 @@ def _find_drawn(document: pypdfium2.PdfDocument, pages: list[list[Line]], repeat
         text = "".join(line.text for line in lines)
         own = "".join(line.text for place, line in enumerate(lines) if place not in others)
         if len(text) <= _STAMP or (len(own) <= _STAMP and sum(map(str.isalpha, own)) < _WORD):
-            with suppress(pypdfium2.PdfiumError):  # a damaged page
-                page = document[number]
+            with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:  # a damaged page
                 if _is_covered(page) if text else any(_has_shape(one) or not has_text for one in page.get_objects()):
                     yield number
-                page.close()
 
 
 def _has_shape(found: pypdfium2.PdfObject) -> bool:

@@ -34,6 +34,8 @@ from tests.readers.pdf.pages import pdf as pdf_of_pages
 from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
 from tests.readers.pdf.test_columns import pdf as pdf_of_places
 from tests.readers.pdf.test_text import pdf as pdf_of_a_font
+from tests.readers.test_epub import book
+from tests.readers.test_epub import page as page_of_book
 
 DOCUMENTS = Path(__file__).parent / "documents"
 SAMPLES = Path(__file__).parents[2] / "readers" / "samples"
@@ -128,6 +130,7 @@ def _made() -> dict[str, bytes]:
         "plain.mbox": mail % (b"", b"# no heading"),
         "page.mbox": mail % (b"Content-Type: text/html\n", b"<h1>Levels</h1><p>All of them rose in the night.</p>"),
         "display.ipynb": b'{"cells": [{"cell_type": "code", "source": "", "outputs": [{"data": %s}]}]}' % shown,
+        "notes.epub": book(page_of_book('<p><i>weir</i><a href="#n1">1</a></p>')),
         "inches.tsv": b'pipe\tsize\n"old\t5\n"new" one\t6\n',
     }
 

@@ -293,3 +293,20 @@ def test_a_page_that_was_left_empty_is_no_scan(drawn: str, is_named: bool) -> No
     for empty in ([], [Shown(72, 700, " ")]):
         found = extract_text(of_places(TYPED, empty, TYPED, drawn=drawn), "a.pdf")
         assert found.note == (NOT_READ.format("2") if is_named else None)
+
+
+def test_a_page_whose_objects_cannot_be_listed_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = list[bool]()
+    close = pypdfium2.PdfPage.close
+
+    def listing(page: pypdfium2.PdfPage) -> None:
+        raise pypdfium2.PdfiumError("damaged")
+
+    def closing(page: pypdfium2.PdfPage, _by_parent: bool = False) -> bool:
+        closed.append(not _by_parent)
+        return bool(close(page, _by_parent))
+
+    monkeypatch.setattr(pypdfium2.PdfPage, "get_objects", listing)
+    monkeypatch.setattr(pypdfium2.PdfPage, "close", closing)
+    assert extract_text(of_places([]), "a.pdf").text == ""
+    assert closed == [True, True]

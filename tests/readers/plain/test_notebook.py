@@ -7,6 +7,7 @@ import pytest
 
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.formats import format_of
 from lightrag_dagster.readers.plain.notebook import read
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -29,6 +30,12 @@ def test_cells_code_and_outputs_of_a_notebook(name: str, code: str) -> None:
     above = "# Gauge survey\n\nThe *Kingfisher* gauge at **Lerchbruck** was cleaned in spring. 水位"
     assert found.text == f"{above}\n\n{code}\n\n## Überlauf"
     assert (found.title, found.note) == ("Gauge survey", None)
+
+
+def test_its_outputs_are_pages_that_can_make_a_parser_hang() -> None:
+    found = format_of("a.ipynb")
+    assert found is not None
+    assert found.isolated
 
 
 def test_pictures_are_counted_and_empty_cells_left_out() -> None:

@@ -9,10 +9,10 @@ from lxml import etree
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import alternative_text, as_hidden, no_heading
-from lightrag_dagster.readers.office.archive import parse_part
+from lightrag_dagster.readers.office.archive import RelatedPart, parse_part
 from lightrag_dagster.readers.office.charts import chart_names
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
-from lightrag_dagster.readers.office.sheets.workbook import RelatedPart, comments_of, named, related, text_of
+from lightrag_dagster.readers.office.sheets.workbook import comments_of, named, related, text_of
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 

@@ -7,6 +7,7 @@ that one stray cell in the last row is a gigabyte.
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -19,19 +20,6 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d+)(?::([A-Z]{1,3})(\d+))?")
 _YES = ("1", "true")
 _EXACT_DIGITS = 16
-
-# Rows as most programs write them, with numbers, shared texts and computed formulas. To take them by expressions needs
-# a third of a parser's time; all other rows, and all between them, are left to the parser.
-_ROW = re.compile(r'<row r="(\d+)"([^>/]*)>')
-_END = "</row>"
-_ANY_ROW = re.compile(r'<row\b(?:[^>]*?\sr="(\d+)")?')
-_CELL = re.compile(
-    r'<c r="([A-Z]+)\d+"(?: s="(\d+)")?(?: t="([A-Za-z]+)")?'
-    r"(?:/>|>(?:<f[^<]*(?:</f>)?)?<(?:v|is><t)>([^<&]+)</(?:v|t></is)></c>)"
-)
-_TAKEN = re.compile(r"<(?:\w+:)?(?:row|c|col|mergeCell)\b")
-_HIDDEN = re.compile(r' hidden="(?:1|true)"')
-_OTHER_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["'](?!utf-?8["'])""", re.IGNORECASE)
 
 Format = Callable[[float], str] | None
 
@@ -76,6 +64,7 @@ def area_of(reference: str) -> Area | None:
     return Area(row, column, int(found[4]) - 1, column_of(found[3])) if found[3] else Area(row, column, row, column)
 
 
+@lru_cache
 def column_of(letters: str) -> int:
     """Return the number of a column, from 0."""
     number = 0
@@ -93,85 +82,29 @@ def read_cells(data: bytes, strings: Sequence[str], formats: Sequence[Format], s
     reader = _Reader(strings, formats, struck_styles)
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _refuse
-    rest = _without_usual_rows(data, reader)
-    if isinstance(rest, bytes) or _TAKEN.search(rest):
-        parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
-        parser.CharacterDataHandler = reader.text
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.text
     try:
-        parser.Parse(rest, True)
+        parser.Parse(data, True)
     except expat.ExpatError as error:
         raise UnreadableError(DAMAGED) from error
     return reader.sheet
 
 
-def _without_usual_rows(data: bytes, reader: "_Reader") -> str | bytes:
-    """Return the XML without the rows that have the shape of most writers; `reader` has taken these."""
-    if _OTHER_ENCODING.match(data):
-        return data
-    try:
-        *parts, last = data.decode("utf-8-sig").split(_END)
-    except UnicodeDecodeError:
-        return data
-    return "".join([*map(reader.take_row, parts), last])
-
-
-class _Columns(dict[str, int]):
-    """The numbers of columns by their letters, each found once."""
-
-    def __missing__(self, letters: str) -> int:
-        """Find the number of a column."""
-        self[letters] = column_of(letters)
-        return self[letters]
-
-
 class _Reader:
-    """A collector of rows, and of the events of a parser for those that are not of the usual shape."""
+    """A collector of rows from the events of a parser."""
 
     def __init__(self, strings: Sequence[str], formats: Sequence[Format], struck_styles: Set[str]) -> None:
         self._struck = struck_styles
         self.sheet = Sheet()
         self._strings = strings
         self._by_style = {"": formats[0] if formats else None} | {str(n): one for n, one in enumerate(formats)}
-        self._columns = _Columns()
         self._row, self._column, self._cells = -1, -1, dict[int, str]()
         self._cell: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._into: str | None = None
         self._is_reading_aid = False
-
-    def take_row(self, text: str) -> str:
-        """Take the row that a text without its end has, and return the rest; or all, if it has other cells than usual.
-
-        The text before a row is that of the row before it, or of the head of the sheet.
-        """
-        found = _ROW.search(text)
-        cells = _CELL.findall(text, found.end()) if found else []
-        is_struck = bool(self._struck) and any(one[1] in self._struck for one in cells)
-        if found is None or len(cells) != text.count("<c ", found.end()) or is_struck:
-            return _ANY_ROW.sub(self._numbered, text) + _END
-        self._start_row(int(found[1]) - 1, hidden="hidden" in found[2] and _HIDDEN.search(found[2]) is not None)
-        strings, formats, taken, columns = self._strings, self._by_style, self._cells, self._columns
-        size = len(strings)
-        for letters, style, kind, value in cells:
-            if value:
-                if kind == "s":
-                    place = int(value)
-                    shown = strings[place] if place < size else ""  # as in a damaged file
-                elif kind:
-                    shown = self._shown(value, kind, style)
-                elif (write := formats.get(style)) is not None:
-                    shown = write(float(value))
-                else:
-                    shown = value if value.isdecimal() and len(value) < _EXACT_DIGITS else general(float(value))
-                if shown:
-                    taken[columns[letters]] = shown
-        return text[: found.start()]
-
-    def _numbered(self, row: re.Match[str]) -> str:
-        """Return the begin of a row that is left to the parser, with its number: the one before it may be taken."""
-        self._row = int(row[1]) - 1 if row[1] else self._row + 1
-        return row[0] if row[1] else f'<row r="{self._row + 1}"'
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take the beginning of an element."""
@@ -215,7 +148,7 @@ class _Reader:
 
     def _end_cell(self) -> None:
         place, kind = self._cell.get("r", ""), self._cell.get("t", "n")
-        self._column = self._columns[place.rstrip("0123456789")] if place else self._column + 1
+        self._column = column_of(place.rstrip("0123456789")) if place else self._column + 1
         value = self._texts.get("v") or self._texts.get("t", "")
         if value.strip():
             text = self._shown(value, kind, self._cell.get("s", ""))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
+from lightrag_dagster.readers.plain.tables import markdown_table
 
 _NUMBER = re.compile(r"[\W_]*\d")
 _HIDDEN = "(hidden)"
@@ -146,23 +147,11 @@ def _table(sheet: Sheet, numbers: Sequence[int]) -> str:
     ]
     hidden = sheet.hidden_rows
     marks = [_HIDDEN if hidden.issuperset(numbers[:height]) else ""] if hidden.intersection(numbers) else []
-    lines = [_line([*header, *marks]), "|" + " --- |" * (len(header) + len(marks))]
+    rows = [[*header, *marks]]
     for number in numbers[height:]:
         row = sheet.rows[number]
-        cells = [row.get(column, "") for column in columns]
-        if number in hidden:
-            cells.append(_HIDDEN)
-        while not cells[-1]:
-            cells.pop()
-        lines.append(_line(cells))
-    return "\n".join(lines)
-
-
-def _line(cells: list[str]) -> str:
-    line = " | ".join(cells)
-    if line.count("|") >= len(cells):  # a bar in a cell
-        line = " | ".join(cell.replace("|", "\\|") for cell in cells)
-    return f"| {line} |"
+        rows.append([row.get(column, "") for column in columns] + [_HIDDEN] * (number in hidden))
+    return markdown_table(rows)
 
 
 def _names(sheet: Sheet, numbers: Sequence[int], columns: Sequence[int]) -> tuple[list[str], int]:

@@ -1,6 +1,5 @@
 """The parts of a workbook: its sheets, shared strings and number formats."""
 
-import posixpath
 import zipfile
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,18 +7,11 @@ from typing import NamedTuple
 from lxml import etree
 
 from lightrag_dagster.readers.inline import raised, struck, write_struck
-from lightrag_dagster.readers.office.archive import parse_part
+from lightrag_dagster.readers.office.archive import RelatedPart, by_kind, parse_part, relations
 from lightrag_dagster.readers.office.sheets.cells import Format, one_line
 from lightrag_dagster.readers.office.sheets.number_formats import number_format
 
 WORKBOOK = "xl/workbook.xml"
-
-
-class RelatedPart(NamedTuple):
-    """A part that another one refers to, and what kind of part it is, such as `comments`."""
-
-    kind: str
-    part: str
 
 
 class SheetPart(NamedTuple):
@@ -36,7 +28,7 @@ class Workbook:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._parts = related(archive, WORKBOOK)
-        self._part_of = {one.kind: one.part for one in reversed(self._parts.values())}
+        self._part_of = by_kind(self._parts)
         self._about = parse_part(archive, WORKBOOK)
         styles = self._part_of.get("styles")
         self._styles = parse_part(archive, styles) if styles else etree.Element("styleSheet")
@@ -102,19 +94,8 @@ def comments_of(part: etree._Element, *, copies: bool = False) -> list[etree._El
 
 
 def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
-    """Return the parts that one part of the archive refers to, by the ids that it gives them."""
-    folder, name = posixpath.split(part)
-    relations = f"{folder}/_rels/{name}.rels"
-    known = archive.NameToInfo
-    found = {}
-    for one in parse_part(archive, relations).iterfind("{*}Relationship") if relations in known else ():
-        target = one.get("Target", "")
-        beside = f"{folder}/{target}"  # as usual, which is quicker to see than to make from the others
-        if beside not in known:
-            beside = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-        if beside in known:
-            found[one.get("Id", "")] = RelatedPart(one.get("Type", "").rpartition("/")[2], beside)
-    return found
+    """Return the parts of the archive that one of them refers to, by the ids that it gives them."""
+    return {place: one for place, one in relations(archive, part).items() if one.part in archive.NameToInfo}
 
 
 def named(element: etree._Element, name: str) -> str:

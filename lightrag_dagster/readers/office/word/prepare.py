@@ -12,7 +12,7 @@ from lxml import etree
 
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.inline import letters
-from lightrag_dagster.readers.office.archive import with_parts
+from lightrag_dagster.readers.office.archive import RelatedPart, by_kind, relations, with_parts
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 from lightrag_dagster.readers.office.office_formulas import write_runs
 from lightrag_dagster.readers.office.word import paragraphs, runs, shapes
@@ -20,7 +20,6 @@ from lightrag_dagster.readers.office.word.chunks import read_chunk
 from lightrag_dagster.readers.office.word.comments import write_comments
 from lightrag_dagster.readers.office.word.marks import place
 from lightrag_dagster.readers.office.word.numbering import WordNumbering
-from lightrag_dagster.readers.office.word.package import Relations, main_part, relations
 from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import R, W, all_of, is_on, new_paragraph, parse, remove, replace, text_of
 
@@ -47,11 +46,11 @@ def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> 
     Raises:
         UnreadableError: there is no document in it.
     """
-    main = main_part(archive)
+    main = by_kind(relations(archive, "")).get("officeDocument", "word/document.xml")
     document = _part(archive, main)
     if document is None or document.tag != f"{W}document":
         raise UnreadableError("not what its suffix says: an archive without a Word document; give it its own suffix")
-    names = relations(archive, main).by_type
+    names = by_kind(relations(archive, main))
     named = {kind: _name(archive, names, kind) for kind in ("styles", "numbering", "footnotes", "endnotes", "comments")}
     styles = WordStyles(_part(archive, named["styles"]))
     roots = {main: document} | {
@@ -83,7 +82,7 @@ def _prepare(
     read_word: Callable[[bytes], Content],
 ) -> None:
     related = relations(archive, name)
-    runs.drop_broken_references(root, related.by_id.keys(), notes)
+    runs.drop_broken_references(root, related.keys(), notes)
     runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
@@ -142,11 +141,12 @@ def _comments(comments: etree._Element | None, document: etree._Element, styles:
     return write_comments(comments, document)
 
 
-def _drawn(archive: zipfile.ZipFile, related: Relations, prepared: PreparedPart, kind: str, relation: str) -> str:
+def _drawn(
+    archive: zipfile.ZipFile, related: dict[str, RelatedPart], prepared: PreparedPart, kind: str, relation: str
+) -> str:
     """Return the place of the text of a chart or diagram; "" if it has none, or none in the file."""
-    part = related.by_id.get(relation, "")
     try:
-        root = _part(archive, part)
+        root = _part(archive, related[relation].part) if relation in related else None
     except etree.XMLSyntaxError:  # a broken chart costs only itself
         root = None
     text = "" if root is None else (chart_text if kind == "chart" else diagram_text)(root)
@@ -155,13 +155,14 @@ def _drawn(archive: zipfile.ZipFile, related: Relations, prepared: PreparedPart,
 
 def _import_chunks(
     archive: zipfile.ZipFile,
-    related: Relations,
+    related: dict[str, RelatedPart],
     root: etree._Element,
     prepared: PreparedPart,
     read_word: Callable[[bytes], Content],
 ) -> None:
     for chunk in all_of(root, "altChunk"):
-        part = related.by_id.get(chunk.get(f"{R}id") or "", "")
+        found = related.get(chunk.get(f"{R}id") or "")
+        part = found.part if found else ""
         try:
             if part not in archive.namelist():
                 raise UnreadableError("it is not in the file")
