@@ -41,27 +41,6 @@ from lightrag_dagster.settings.sources import SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_name
 from lightrag_dagster.settings.yaml_files import lines_of, read_settings, yaml_mistake
 
-__all__ = [
-    "CacheSettings",
-    "Chosen",
-    "ChunkingSettings",
-    "DocumentSettings",
-    "EmbeddingSettings",
-    "ExtractionSettings",
-    "LLMSettings",
-    "MergingSettings",
-    "QuerySettings",
-    "RerankSettings",
-    "RetentionSettings",
-    "ScopeRule",
-    "Settings",
-    "SourceSettings",
-    "check_names",
-    "choosing",
-    "load_settings",
-    "yaml_mistake",
-]
-
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONFIG_FILE = "lightrag.yaml"
 

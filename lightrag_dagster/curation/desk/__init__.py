@@ -6,25 +6,3 @@ from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
 from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
-
-__all__ = [
-    "COLUMNS",
-    "Compared",
-    "KnownNames",
-    "Opinion",
-    "Pair",
-    "Reviewed",
-    "accept",
-    "accept_loss",
-    "ask_pairs",
-    "asking_price",
-    "duplicate_candidates",
-    "find_duplicates",
-    "in_documents",
-    "known_names",
-    "pairs_of",
-    "read_review",
-    "stored_opinions",
-    "take",
-    "undo",
-]
