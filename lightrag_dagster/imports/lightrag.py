@@ -58,7 +58,7 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
             stores.notes.append(
                 f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
             )
-    base.notes, base.is_whole = stores.notes, _DOCUMENTS not in stores.damaged
+    base.notes = stores.notes
     return base
 
 
