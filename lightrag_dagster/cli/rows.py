@@ -17,7 +17,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.core.text.sheets import FORMULAS, marked
 from lightrag_dagster.errors import LightRAGError
 
-Form = Literal["table", "csv", "escaped csv", "json"]
+Form = Literal["table", "csv", "escaped-csv", "json"]
 
 _LONGEST_NAME = 255
 """Most bytes of the name of a file, which no system takes longer."""
@@ -36,8 +36,8 @@ def print_rows(
 
     Below a table is a line if there are none, or `more` that are not printed; `wrap` are its columns of text.
     """
-    if form in ("csv", "escaped csv"):
-        write_csv(columns, rows, escape_formulas=form == "escaped csv")
+    if form in ("csv", "escaped-csv"):
+        write_csv(columns, rows, escape_formulas=form == "escaped-csv")
     elif form == "json":
         _write_json(columns, rows)
     else:
