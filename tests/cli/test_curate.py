@@ -195,26 +195,6 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("_published")
-def test_a_name_that_is_given_is_removed_with_what_documents_call_so(ask: Ask) -> None:
-    ask("curate", "rename", "Bergen", "Orrin Instruments")
-    assert "several names: “Bergen”, “Orrin Instruments”." in ask("curate", "remove", "Bergen")
-    ask("curate", "rename", "Halden Weir", "A name of no document")
-    assert "several names" not in ask("curate", "remove", "Halden Weir")
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("_published")
-def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
-    ask("curate", "remove", "Bergen")
-    assert ask("curate", "check") == "1 decision is in force and holds together."
-    said = ask("curate", "merge", "Bergen", "Orrin Instruments", "--into", "Orrin Instruments")
-    removed = "decision 1 removes an entity of several names: “Bergen”, “Orrin Instruments”."
-    assert said.endswith(removed)
-    assert ask("curate", "check").endswith(removed)
-
-
-@pytest.mark.long
 def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "split", "Halden Weir", "Another weir", "--source", "nosuch")
     ask("curate", "describe", "Halden Weir", "They never met.", "--with", "Bergen")
