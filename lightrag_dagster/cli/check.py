@@ -17,7 +17,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, still_read
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
@@ -47,7 +47,7 @@ def check_status(console: Console, max_age: float | None) -> int:
     home = Home.of(settings)
     check_databases(home)
     situation = Situation.looking(settings, leniently=True)
-    states = published_part(situation) if only_asks(settings) else pending(situation)
+    states = published_part(situation) if settings.only_asks else pending(situation)
     watch = _Watch(states, Looks(home.ledger).read(), time.time())
     scopes = [f"scope {name} waits: {why}" for name, why in states.scopes.items()]
     scopes += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, states.scopes)]
@@ -64,13 +64,6 @@ def check_status(console: Console, max_age: float | None) -> int:
     for line in lines:
         console.print(line)
     return 1 if lines else 0
-
-
-def only_asks(settings: Settings) -> bool:
-    """Say whether a machine only asks: a scope, or where no sources are named, nor in the folder that has them."""
-    return bool(settings.scope) or (
-        "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
-    )
 
 
 def take_over_lines(home: Home) -> list[str]:

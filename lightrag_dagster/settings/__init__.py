@@ -178,6 +178,13 @@ class Settings(BaseSettings):
         """The scope of which the home is that of the settings; empty for the whole knowledge base."""
         return self._scope
 
+    @property
+    def only_asks(self) -> bool:
+        """True of a machine that only asks: of a scope, or where no sources are named, nor in the folder with them."""
+        return bool(self._scope) or (
+            "sources" not in self.model_fields_set and not self.named_sources and not self.sources.exists()
+        )
+
     def within(self, scope: str | None) -> "Settings":
         """Return a copy whose home is that of a scope, below the home; with None, of the whole knowledge base.
 
