@@ -5,7 +5,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,18 +167,14 @@ def _as_dated(day: str, text: str) -> str:
 
 def _as_written(name: str, text: str) -> str:
     """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
-    capitals, start = _capitals(text), -1
-    while name and (start := capitals.find(name, start + 1)) >= 0:
+    small, wanted, start = _small(text), _small(name), -1
+    while name and (start := small.find(wanted, start + 1)) >= 0:
         end = start + len(name)
-        if not (capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()):
+        if not (small[max(0, start - 1) : start].isalnum() or small[end : end + 1].isalnum()):
             return text[start:end] if name_key(text[start:end]) == name_key(name) else name
     return name
 
 
-@lru_cache(maxsize=1)
-def _capitals(text: str) -> str:
-    """Return a text in capitals, with as many characters."""
-    capitals = text.upper()
-    if len(capitals) == len(text):
-        return capitals
-    return "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
+def _small(text: str) -> str:
+    """Return a text in small letters, with as many characters."""
+    return text.replace("İ", "I").lower()
