@@ -70,7 +70,7 @@ WITH_A_DOOR = (
     "models.local",
     "indexes.cypher",
 )
-"""Rooms of which others import the names of `__all__` alone."""
+"""Rooms of which others import the names alone that their `__init__` imports from inside."""
 
 DOORS = ("atomic", "files")
 """Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
@@ -172,14 +172,13 @@ def is_behind(room: str, module: str, name: str) -> bool:
 
 @cache
 def names_of_door(room: str) -> Collection[str]:
-    """Return `__all__` of a room."""
-    door = ROOT.joinpath(PUBLIC, *room.split("."), "__init__.py")
-    [names] = [
-        ast.literal_eval(node.value)
-        for node in ast.parse(door.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-    ]
-    return frozenset(names)
+    """Return the names that the door of a room imports from inside."""
+    return frozenset(
+        alias.asname or alias.name
+        for node in nodes_of(product()[f"{PUBLIC}.{room}"])[1]
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{PUBLIC}.{room}.")
+        for alias in node.names
+    )
 
 
 def is_inside_files(name: str) -> bool:
@@ -310,7 +309,8 @@ def test_a_breach_is_seen(module: str, line: str, breach: str) -> None:
 def test_no_name_of_a_door_is_a_module_behind_it(room: str) -> None:
     """Python sets a module that was imported as a name of its package."""
     inside = {module.removeprefix(f"{PUBLIC}.{room}.") for module in product()}
-    assert sorted(inside & set(import_module(f"{PUBLIC}.{room}").__all__)) == []
+    assert sorted(inside & {*names_of_door(room)}) == []
+    assert all(hasattr(import_module(f"{PUBLIC}.{room}"), name) for name in names_of_door(room))
 
 
 def test_duckdb_is_opened_in_one_place() -> None:

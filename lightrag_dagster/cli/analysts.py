@@ -4,14 +4,13 @@ from typing import Annotated
 
 import typer
 
-from lightrag_dagster.cli.options import EscapeFormulas, RowsForm, Snapshot, Timeout, form_of
+from lightrag_dagster.cli.options import RowsForm, Snapshot, Timeout
 from lightrag_dagster.cli.terminal import console
 
 
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: RowsForm = "table",
-    escape_formulas: EscapeFormulas = False,
     snapshot: Snapshot = None,
     unpublished: Annotated[
         bool, typer.Option("--unpublished", help="The newest tables of each source, those of withheld ones included.")
@@ -24,13 +23,12 @@ def sql(
     """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    form = form_of(output, escape_formulas=escape_formulas)
     if snapshot and unpublished:
         raise typer.BadParameter("a snapshot is published; leave out --snapshot", param_hint="--unpublished")
     run_sql(
         console(quotes=True),
         statements,
-        form,
+        output,
         snapshot=snapshot,
         unpublished=unpublished,
         timeout=timeout,
@@ -54,12 +52,11 @@ def cypher(
     output: RowsForm = "table",
     snapshot: Snapshot = None,
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
-    escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit, snapshot)
+    run_cypher(console(quotes=True), query, output, limit, snapshot)
 
 
 COMMANDS = (sql, dbt_sources, cypher)

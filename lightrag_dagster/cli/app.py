@@ -197,8 +197,8 @@ def query(
 
     given["keywords"] = Keywords(tuple(given.pop("high_level") or ()), tuple(given.pop("low_level") or ()))
     asked = cast("QueryOptions", given | {"filters": filters, "explain": explain})
-    output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(quotes=True), question, asked, output, snapshot)
+    flags = {"--only-prompt": only_prompt, "--only-context": only_context, "--json": as_json, "--stream": stream}
+    ask(console(quotes=True), question, asked, output_of(flags), snapshot)
 
 
 for command in (*graph.COMMANDS, *serve.COMMANDS):

@@ -17,7 +17,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, still_read
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
@@ -29,8 +29,7 @@ from lightrag_dagster.storage.snapshots.repair import check_databases, find_publ
 from lightrag_dagster.storage.snapshots.verify import published_bytes
 
 _UNTRIED = "raw_documents, never made"
-_PLACES = {KNOWLEDGE_BASE: "the knowledge base", DAEMON: "Dagster's daemon"}
-_CLOCKS_DIFFER_SECONDS = 300.0
+_PLACES = {KNOWLEDGE_BASE: "the knowledge base"}
 
 
 def check_status(console: Console, max_age: float | None) -> int:
@@ -48,13 +47,13 @@ def check_status(console: Console, max_age: float | None) -> int:
     home = Home.of(settings)
     check_databases(home)
     situation = Situation.looking(settings, leniently=True)
-    states = published_part(situation) if only_asks(settings) else pending(situation)
+    states = published_part(situation) if settings.only_asks else pending(situation)
     watch = _Watch(states, Looks(home.ledger).read(), time.time())
     scopes = [f"scope {name} waits: {why}" for name, why in states.scopes.items()]
     scopes += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, states.scopes)]
     sound = () if settings.scope else settings.scopes.keys() - states.scopes.keys()
     scopes += [f"scope {name}: {STILL_READ}" for name in sorted(sound) if still_read(settings, name)]
-    lines = [*situation.mistakes, *watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held()]
+    lines = [*situation.mistakes, *watch.withheld(), *scopes, *watch.failing(), *watch.held()]
     lines += [*damage_of(home), *unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *take_over_lines(home)]
@@ -65,13 +64,6 @@ def check_status(console: Console, max_age: float | None) -> int:
     for line in lines:
         console.print(line)
     return 1 if lines else 0
-
-
-def only_asks(settings: Settings) -> bool:
-    """Say whether a machine only asks: a scope, or where no sources are named, nor in the folder that has them."""
-    return bool(settings.scope) or (
-        "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
-    )
 
 
 def take_over_lines(home: Home) -> list[str]:
@@ -111,17 +103,6 @@ class _Watch:
     states: Pending
     looks: Mapping[str, Attempts]
     now: float
-
-    def ahead(self) -> Iterator[str]:
-        """Yield a line if attempts are of a time to come, by which no age is judged."""
-        ahead = {name: max(look.good_at or 0.0, look.failed_at or 0.0) - self.now for name, look in self.looks.items()}
-        known = {*self._sources(), KNOWLEDGE_BASE, DAEMON}
-        if names := [name for name in sorted(known) if ahead.get(name, 0.0) > _CLOCKS_DIFFER_SECONDS]:
-            named = ", ".join(_PLACES.get(name, name) for name in names)
-            yield (
-                f"the last look at {named} is {lasting(max(ahead[name] for name in names))} in the future: correct "
-                "the clock, here or where that ran, and run again"
-            )
 
     def withheld(self) -> Iterator[str]:
         """Yield a line for each source that is withheld or mostly skipped, and each pass that lacks something of it."""

@@ -56,7 +56,7 @@ def decide(console: Console, **values: object) -> None:
     if decision.action == "split" and decision.names[0] != named:
         unknown.append(f"It splits “{decision.names[0]}” alone; other names of “{named}” need a split each.")
     console.print(f"{rules.place_of(number).capitalize()}: {described(decision)}. {NEXT}")
-    for line in [*unknown, *_removed_whole(rules.decisions_of(settings), known, rules.place_of(number))]:
+    for line in unknown:
         console.print(line)
 
 
@@ -102,7 +102,7 @@ def check_decisions(console: Console) -> None:
     held = "decision is in force and holds together", "decisions are in force and hold together"
     console.print(f"{counted(len(found.decisions), *held)}.")
     scopes = misnamed_scopes(found.decisions, settings)
-    for line in [*missing, *scopes, *_removed_whole(found.decisions, known)]:
+    for line in [*missing, *scopes]:
         console.print(line)
 
 
@@ -164,27 +164,6 @@ def misnamed_scopes(decisions: Sequence[rules.Placed], settings: Settings) -> It
     for decision, place in decisions:
         for scope in sorted({*decision.scopes} - settings.scopes.keys()):
             yield f"{place} names the scope “{scope}”, and `scopes` of the settings has none of that name."
-
-
-def _removed_whole(
-    decisions: Sequence[rules.Placed], known: KnownNames | None, place: str | None = None
-) -> Iterator[str]:
-    """Yield a line for each entity of several names that a decision removes; of those that one place has a part in.
-
-    A name that a decision gives is one of them if a document has it.
-    """
-    joined = rules.resolved(decisions).curation.joined
-    places = {one.into: at for one, at in decisions if one.into and (known is None or known.is_known(one.into))}
-    places |= {name: other.place for other in decisions for name in other.decision.names}
-    called: dict[str, list[str]] = {}
-    for name in sorted(places):
-        called.setdefault(joined.get(entity_id(name), entity_id(name)), []).append(name)
-    for one in decisions:
-        if one.decision.action != "remove" or len(one.decision.names) > 1:
-            continue
-        same = called.get(joined.get(one.decision.ids[0], ""), [])
-        if len({*map(entity_id, same)}) > 1 and place in (None, one.place, *(places[name] for name in same)):
-            yield f"{one.place} removes an entity of several names: {', '.join(f'“{name}”' for name in same)}."
 
 
 def _meant(known: KnownNames, name: str) -> str:

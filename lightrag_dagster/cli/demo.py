@@ -96,16 +96,8 @@ def _next_commands(home: Path) -> str:
     program = installed.relative_to(here) if installed.is_relative_to(here) else installed
     command = f"{quote(str(program))} --home {quote(str(home))}"
     at_home = (here, home.absolute()) == (clone, clone / "demo")
-    place = f"LIGHTRAG_HOME={quote(str(home.absolute()))}"
-    ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui {place}"
-    if not (clone / "Makefile").exists():  # installed from a wheel
-        server = quote(str(installed.with_name("dagster-webserver")))
-        place += f" LIGHTRAG_SOURCES={quote(str(_EXAMPLES / 'sources'))}"
-        for name, source in _tables(_EXAMPLES).items():
-            place += f" LIGHTRAG_CONFIG={quote(str(_EXAMPLES / 'lightrag.yaml'))}"
-            place += f" LIGHTRAG_NAMED_SOURCES__{name.upper()}__URI={quote(source.uri)}"
-        place += f" DAGSTER_HOME={quote(str(home.absolute() / 'dagster'))}"
-        ui = f"{place} {server} -m lightrag_dagster.definitions"
+    ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui LIGHTRAG_HOME={quote(str(home.absolute()))}"
+    is_clone = (clone / "Makefile").exists()  # else installed from a wheel
     return "\n".join(
         (
             "",
@@ -114,6 +106,6 @@ def _next_commands(home: Path) -> str:
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
             f"  {command} sql \"select subject, relation, coalesce(object, value) from facts_at('2024-07-01')\"",
             f"  {command} evaluate --questions {quote(str(_EXAMPLES / 'questions.yaml'))}",
-            f"  {ui}      # lineage, runs and tables in the Dagster UI",
+            *([f"  {ui}      # lineage, runs and tables in the Dagster UI"] if is_clone else []),
         )
     )

@@ -86,13 +86,11 @@ def facts(
     limit: Annotated[int, typer.Option(min=1, help="Most facts that are printed.")] = 100,
     snapshot: options.Snapshot = None,
     output: options.RowsForm = "table",
-    escape_formulas: options.EscapeFormulas = False,
 ) -> None:
     """List facts, newest first, superseded ones too unless --as-of is given."""
     from lightrag_dagster.cli.facts import show_facts
 
-    form = options.form_of(output, escape_formulas=escape_formulas)
-    show_facts(console(quotes=True), form, snapshot, filters=filters, limit=limit, **given)
+    show_facts(console(quotes=True), output, snapshot, filters=filters, limit=limit, **given)
 
 
 @options.with_filters
@@ -107,13 +105,11 @@ def count(
     limit: Annotated[int, typer.Option(min=1, help="Most numbers that are printed.")] = 100,
     snapshot: options.Snapshot = None,
     output: options.RowsForm = "table",
-    escape_formulas: options.EscapeFormulas = False,
 ) -> None:
     """Count facts; each number names the newest of them, and where they stand."""
     from lightrag_dagster.cli.facts import show_counts
 
-    form = options.form_of(output, escape_formulas=escape_formulas)
-    show_counts(console(quotes=True), form, snapshot, by=by, filters=filters, limit=limit, **given)
+    show_counts(console(quotes=True), output, snapshot, by=by, filters=filters, limit=limit, **given)
 
 
 def changes(

@@ -33,7 +33,6 @@ _OUTCOMES = {
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
     "renamed": "with another path than there, which every system takes",
-    "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
 _NEXT = NEXT.replace("It takes", "They take")
 _TYPES_STAY = "A row with a description leaves the type of a name that documents have; one without sets it."
@@ -58,7 +57,9 @@ def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
         SourceError: the folder has nothing to import, or the source cannot be a folder of this name.
         LightRAGError: as `import_base`.
     """
-    settings = _settings_for(options)
+    if options.names:
+        require_new(options.names, "perhaps with notes of yours; remove it", SettingsError)
+    settings = load_settings()
     _import(console, settings, _READERS[options.kind](folder, settings.documents.max_bytes), options, {})
 
 
@@ -71,7 +72,9 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
         DecisionError: a row is neither a decision nor a fact, or contradicts others; nor then.
         LightRAGError: as `import_base`.
     """
-    settings = _settings_for(options)
+    if options.names:
+        raise SettingsError("in a table no names were edited; leave out --names")
+    settings = load_settings()
     reason = f"import table {file.name} --source {options.source}"
     base, decisions, (lines, stated), over = imports.read_table(file, signed() | {"reason": reason})
     if base:
@@ -93,18 +96,13 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
             if numbers:
                 if any(one.decision.action == "add" and one.decision.type for one in decisions):
                     console.print(_TYPES_STAY)
-                console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
+                several = f"{numbers[0]}-{numbers[-1]}` takes them back"
+                back = several if len(numbers) > 1 else f"{numbers[0]}` takes it back"
+                console.print(f"`lightrag-dagster curate undo {back}.")
         if base:
             _import(console, settings, base, options, facts)
         elif options.as_json:
             print_json({"dry_run": options.dry_run, **facts})
-
-
-def _settings_for(options: ImportOptions) -> Settings:
-    """Return the settings, once the file of names can be written; raises SettingsError."""
-    if options.names:
-        require_new(options.names, "perhaps with notes of yours; remove it", SettingsError)
-    return load_settings()
 
 
 def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
@@ -157,8 +155,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     if chunks.known:
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
-        advice = "overlap and encoding as there, import again, or, once `run` has asked, into another source"
-        yield f"Answers about texts cut otherwise here, not taken: {chunks.unused:,}; with chunking.size, {advice}"
+        advice = "set chunking.size, overlap and encoding as there, and import into a new source"
+        yield f"Answers about texts cut otherwise here, not taken: {chunks.unused:,}; {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."

@@ -4,24 +4,15 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from lightrag_dagster.query.mode import MODES
 
-if TYPE_CHECKING:
-    from lightrag_dagster.cli.rows import Form
-
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-EscapeFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
-    ),
-]
 AcceptDeletes = Annotated[
     bool,
     typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
@@ -70,18 +61,14 @@ MaxAge = Annotated[
         help="With --check: the longest time since a source was what it should be, such as 26h.",
     ),
 ]
-RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
+RowsForm = Annotated[
+    Literal["table", "csv", "escaped-csv", "json"],
+    typer.Option("--format", help="Output format; escaped-csv has ' before what a spreadsheet takes for a formula."),
+]
 Timeout = Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")]
 AsOf = Annotated[
     str | None, typer.Option(help="The day on which facts are to hold, such as 2024-03-31, 2024-03 or 2024.")
 ]
-
-
-def form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -> "Form":
-    """Return the form of rows that was chosen; raises typer.BadParameter."""
-    if escape_formulas and output != "csv":
-        raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
-    return "escaped csv" if escape_formulas else output
 
 
 _Texts = list[str] | None

@@ -1,6 +1,6 @@
 """`query`: ask the published knowledge base."""
 
-from enum import Enum
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -15,31 +15,15 @@ from lightrag_dagster.query.types import Answer, Retrieval, Step
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 
-class Output(Enum):
-    """The part of a result that is printed."""
-
-    text = "the answer"
-    json = "answer and retrieval as JSON"
-    context = "the context"
-    prompt = "the prompt"
-    stream = "the answer in pieces"
-
-
-def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: bool) -> Output:
-    """Return the output that was chosen; raises QueryError if more than one was."""
-    options = {
-        "--only-prompt": (only_prompt, Output.prompt),
-        "--only-context": (only_context, Output.context),
-        "--json": (as_json, Output.json),
-        "--stream": (stream, Output.stream),
-    }
-    asked = {option: output for option, (wanted, output) in options.items() if wanted}
+def output_of(flags: Mapping[str, bool]) -> str:
+    """Return the flag of the output that was chosen, empty for the answer; raises QueryError if several were."""
+    asked = [flag for flag, wanted in flags.items() if wanted]
     if len(asked) > 1:
         raise QueryError(f"{' and '.join(asked)} exclude each other; give one")
-    return next(iter(asked.values()), Output.text)
+    return "".join(asked)
 
 
-def ask(console: Console, question: str, options: QueryOptions, output: Output, snapshot: str | None = None) -> None:
+def ask(console: Console, question: str, options: QueryOptions, output: str, snapshot: str | None = None) -> None:
     """Ask and print; with the option `explain`, the steps follow, except in JSON, which has them.
 
     Notes on options without effect go to standard error.
@@ -48,7 +32,7 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
         console: The console to print on.
         question: The question.
         options: Its options.
-        output: The part of the result to print.
+        output: The flag of the part of the result to print, empty for the answer.
         snapshot: Id or name of a snapshot; the published one unless given.
 
     Raises:
@@ -58,25 +42,25 @@ def ask(console: Console, question: str, options: QueryOptions, output: Output, 
     """
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         retrieval = _answer(console, knowledge, knowledge.prepare(question, **options), output)
-        if options.get("explain") and output is not Output.json:
+        if options.get("explain") and output != "--json":
             console.print(explanation(retrieval.steps))
     for note in retrieval.notes:
         terminal.console(stderr=True).print(f"note: {note}")
 
 
-def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, output: Output) -> Retrieval:
+def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, output: str) -> Retrieval:
     """Print the part of the result that is asked for, and return the retrieval, after an answer with its costs."""
-    if output is Output.prompt:
+    if output == "--only-prompt":
         console.print(prompt_of(prepared.request) if prepared.request else NO_CONTEXT)
-    elif output is Output.context:
+    elif output == "--only-context":
         console.print(context_of(prepared.retrieval))
-    elif output is Output.stream:
+    elif output == "--stream":
         for piece in knowledge.pieces(prepared):
             console.print(piece, end="")
         console.print()
     else:
         answer = knowledge.answer(prepared)
-        terminal.print_json(answer.to_dict()) if output is Output.json else _print_text(console, answer)
+        terminal.print_json(answer.to_dict()) if output == "--json" else _print_text(console, answer)
         return answer.retrieval
     return prepared.retrieval
 

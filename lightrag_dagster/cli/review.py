@@ -58,8 +58,9 @@ def print_price(console: Console, *, ask: int) -> None:
     settings = load_settings()
     situation = Situation.looking(settings)
     pairs = [one.pair for one in _unclear(desk.pairs_of(situation, desk.duplicate_candidates(situation).rows))]
-    new = [pair for pair, opinion in zip(pairs, desk.stored_opinions(settings, pairs), strict=True) if opinion is None]
-    price = desk.asking_price(settings, new[: ask or None])
+    stored = desk.pair_questions(settings, pairs).stored(settings)
+    new = [pair for pair, opinion in zip(pairs, stored, strict=True) if opinion is None]
+    price = desk.pair_questions(settings, new[: ask or None]).price(settings)
     others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
     console.print(
         f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - len(new):,}. To ask about {others} "
@@ -111,19 +112,17 @@ def _asked(
     """Ask the model about some pairs more, and return all that have its opinion; and the error if it was cut short."""
     keys = [one.pair for one in pairs]
     problem = None
-    failures = dict[desk.Pair, desk.Opinion]()
-    stored = zip(keys, desk.stored_opinions(settings, keys), strict=True)
-    wanted = [key for key, opinion in stored if opinion is None][:most]
+    found = dict(zip(keys, desk.pair_questions(settings, keys).stored(settings), strict=True))
+    wanted = [key for key in keys if found[key] is None][:most]
     if wanted:
         account = Account.of(f"review-{uuid4()}", "", settings.llm)
         try:
             with one_step(terminal.console(stderr=True), "asking about names"):
-                answers = zip(wanted, desk.ask_pairs(settings, wanted, account), strict=True)
-                failures = {key: opinion for key, opinion in answers if opinion.failed}
+                found |= zip(wanted, desk.ask_pairs(settings, wanted, account), strict=True)
         except ProviderAccessError as error:
             problem = error
-    found = zip(keys, desk.stored_opinions(settings, keys), strict=True)
-    opinions = {key: opinion for key, known in found if (opinion := known or failures.get(key))}
+            found |= zip(wanted, desk.pair_questions(settings, wanted).stored(settings), strict=True)
+    opinions = {key: opinion for key, opinion in found.items() if opinion}
     if most or opinions:
         _print_opinions(console, list(opinions.values()))
     return {one.pair: desk.Reviewed(one.row, opinions[one.pair]) for one in pairs if one.pair in opinions}, problem

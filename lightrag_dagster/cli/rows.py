@@ -17,10 +17,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.core.text.sheets import FORMULAS, marked
 from lightrag_dagster.errors import LightRAGError
 
-Form = Literal["table", "csv", "escaped csv", "json"]
-
-_LONGEST_NAME = 255
-"""Most bytes of the name of a file, which no system takes longer."""
+Form = Literal["table", "csv", "escaped-csv", "json"]
 
 
 def print_rows(
@@ -36,8 +33,8 @@ def print_rows(
 
     Below a table is a line if there are none, or `more` that are not printed; `wrap` are its columns of text.
     """
-    if form in ("csv", "escaped csv"):
-        write_csv(columns, rows, escape_formulas=form == "escaped csv")
+    if form in ("csv", "escaped-csv"):
+        write_csv(columns, rows, escape_formulas=form == "escaped-csv")
     elif form == "json":
         _write_json(columns, rows)
     else:
@@ -72,18 +69,12 @@ def require_new(file: Path, with_what: str, error: type[LightRAGError], *suffixe
     One that is there is so `with_what` people wrote.
     """
     first, *_ = known = suffixes or (".csv",)
-    if len(file.name.encode()) > _LONGEST_NAME:
-        raise error(f"{file.name[:40]}… is longer than {_LONGEST_NAME} bytes; name another file")
-    if file.is_dir():
-        raise error(f"{file} is a folder; name a file in it, such as {file / f'names{first}'}")
-    if file.exists():
-        raise error(f"{file} is there already, {with_what}, or name another file")
     if file.suffix.lower() not in known:
         raise error(f"{file} would be a {first[1:].upper()} file; name it {first}")
-    if not file.parent.is_dir():
-        raise error(f"{file} cannot be written: there is no folder {file.parent}; make it first")
+    if os.path.lexists(file):
+        raise error(f"{file} is there already, {with_what}, or name another file")
     if not os.access(file.parent, os.W_OK):
-        raise error(f"{file} cannot be written; name a file in a folder that you may write to")
+        raise error(f"{file} cannot be written; name a file in a folder that is there, and that you may write to")
 
 
 def write_new_csv(

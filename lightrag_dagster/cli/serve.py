@@ -58,8 +58,9 @@ def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions
     limits = ServiceLimits(seconds=seconds, at_once=at_once)
     callers = tokens_of(tokens)
     named = {one.scope for one in callers.callers.values() if one.scope} if callers else set()
-    if settings.scopes and (unknown := sorted(named - settings.scopes.keys())):
-        raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` lacks; name one of these")
+    unknown = sorted(named - settings.scopes.keys())
+    if unknown and (settings.scopes or not settings.only_asks):
+        raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` of the settings lacks; correct it")
     if settings.scope and callers:
         raise typer.BadParameter("tokens name their own scopes; leave it out", param_hint="--scope")
     return Service(settings.within(None), callers, settings.scope or None, limits, logs_questions=log_questions)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.check import damage_of, failing, only_asks, take_over_lines
+from lightrag_dagster.cli.check import damage_of, failing, take_over_lines
 from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
@@ -46,7 +46,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
         refresh_upstream(settings)
     home = Home.existing(settings) if settings.scope else Home.of(settings)
     situation = Situation.looking(settings, leniently=True)
-    asks_only, unlisted = only_asks(settings), None
+    asks_only, unlisted = settings.only_asks, None
     try:
         states = published_part(situation) if asks_only else pending(situation)
     except SourceError as error:

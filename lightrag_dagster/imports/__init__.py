@@ -5,15 +5,3 @@ from lightrag_dagster.imports.importing import Imported, import_base, require_im
 from lightrag_dagster.imports.lightrag import read_lightrag
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.imports.table import new_decisions, read_table, take_new
-
-__all__ = [
-    "Imported",
-    "StoredBase",
-    "import_base",
-    "new_decisions",
-    "read_graphrag",
-    "read_lightrag",
-    "read_table",
-    "require_importable",
-    "take_new",
-]

@@ -1,7 +1,6 @@
 """Answers and vectors of another system for the chunks of a source whose texts are equal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +11,9 @@ from lightrag_dagster.core.identity import digest, embedding_key, extraction_key
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.imports.stored import TABLE, StoredBase, key_of
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions, readings_of
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, earlier_versions, ingestion
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.stages.extraction.mentions import OF_RULES
 from lightrag_dagster.storage.database.vectors import VectorStore
@@ -79,18 +78,6 @@ def _making_room(rows: pa.Table, recipe: str, answers: Mapping[str, Sequence[str
         if given and (replaces or (row["recipe"] == recipe == TABLE and row["responses"] != [*given])):
             found.append(row["chunk_id"])
     return pa.array(found, pa.string())
-
-
-def answered_chunks(source: str, tables: SourceTables, recipes: Recipes) -> pa.Array:
-    """Return `chunk_id` of the chunks of a source about which a model has answered. Raises StoreError."""
-    found = [pa.array([], pa.string())]
-    for table in (one.table for one in readings_of(recipes, source)):
-        for version in earlier_versions(tables, table, source):
-            rows = tables.read(table, source, version, ["chunk_id", "model", "status"])
-            by_rules = [pc.starts_with(rows["model"], one) for one in OF_RULES]
-            unanswered = reduce(pc.or_, by_rules, pc.equal(rows["status"], "failed"))
-            found.append(rows.filter(pc.invert(unanswered))["chunk_id"].combine_chunks())
-    return pa.concat_arrays(found)
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:

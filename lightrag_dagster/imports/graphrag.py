@@ -5,7 +5,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +26,10 @@ if TYPE_CHECKING:
     import duckdb
 
 _CLAIMS = "covariates"
-_COLUMNS = {
-    "documents": "id title text",
-    "text_units": "id text",
-    "entities": "title type description text_unit_ids",
-    "relationships": "source target description weight text_unit_ids",
-    _CLAIMS: "text_unit_id type status subject_id object_id start_date end_date source_text",
-}
+_TABLES = ("documents", "text_units", "entities", "relationships", _CLAIMS)
+_DOCUMENTS = """
+SELECT id::VARCHAR, coalesce(title::VARCHAR, ''), left(coalesce("text"::VARCHAR, ''), {}) FROM documents
+"""
 _KEYS = pa.schema({"id": pa.string(), "key": pa.string()})
 _UNITS = {"entities": "text_unit_ids", "relationships": "text_unit_ids", _CLAIMS: "[text_unit_id]"}
 _OF_NO_UNIT = """
@@ -52,14 +48,12 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         SourceError: it is not a folder, it lacks a table of GraphRAG or a column of one, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
-    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _COLUMNS}
+    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _TABLES}
     if missing := [name for name, path in paths.items() if path is None and name != _CLAIMS]:
         raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
     answers, silent = dict[str, tuple[str, ...]](), 0
     with _opened(folder, paths) as connection:
-        for view, path in paths.items():
-            if path:
-                _require_columns(connection, view, path)
+        connection.execute(f"{_DOCUMENTS.format(0)} LIMIT 0")  # to refuse it before anything is written
         units = _fetched(connection, 'SELECT id::VARCHAR, "text"::VARCHAR FROM text_units WHERE "text" IS NOT NULL')
         keys = pa.Table.from_pylist([{"id": name, "key": key_of(text)} for name, text in units], schema=_KEYS)
         connection.register("unit_key", keys)
@@ -82,9 +76,8 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
-        columns = f"id::VARCHAR, coalesce(title::VARCHAR, ''), left(coalesce(\"text\"::VARCHAR, ''), {most_bytes + 1})"
         with _opened(folder, paths) as connection:
-            for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
+            for row in _fetched(connection, f"{_DOCUMENTS.format(most_bytes + 1)} ORDER BY id"):
                 yield StoredDocument(*row)
 
     claims = dict.fromkeys(answers, (_NOTHING,)) | claims
@@ -104,15 +97,6 @@ def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.Duc
             yield connection
     except duckdb.Error as error:
         raise SourceError(f"the tables in {folder} cannot be read: {one_line(error)}") from error
-
-
-def _require_columns(connection: "duckdb.DuckDBPyConnection", view: str, path: Path) -> None:
-    """Check that a table has the columns that are read; raises SourceError."""
-    columns = connection.table(view).columns
-    if missing := [column for column in _COLUMNS[view].split() if column not in columns]:
-        raise SourceError(
-            f"{path} has no column {missing[0]!r}, which GraphRAG 1.x to 3.3 writes; name its output folder"
-        )
 
 
 def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:
@@ -183,18 +167,14 @@ def _as_dated(day: str, text: str) -> str:
 
 def _as_written(name: str, text: str) -> str:
     """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
-    capitals, start = _capitals(text), -1
-    while name and (start := capitals.find(name, start + 1)) >= 0:
+    small, wanted, start = _small(text), _small(name), -1
+    while name and (start := small.find(wanted, start + 1)) >= 0:
         end = start + len(name)
-        if not (capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()):
+        if not (small[max(0, start - 1) : start].isalnum() or small[end : end + 1].isalnum()):
             return text[start:end] if name_key(text[start:end]) == name_key(name) else name
     return name
 
 
-@lru_cache(maxsize=1)
-def _capitals(text: str) -> str:
-    """Return a text in capitals, with as many characters."""
-    capitals = text.upper()
-    if len(capitals) == len(text):
-        return capitals
-    return "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
+def _small(text: str) -> str:
+    """Return a text in small letters, with as many characters."""
+    return text.replace("İ", "I").lower()

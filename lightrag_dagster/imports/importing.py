@@ -12,7 +12,7 @@ import yaml
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.imports.answers import TakenAnswers, answered_chunks, take_answers, take_vectors
+from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
 from lightrag_dagster.imports.files import WrittenDocuments, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -81,18 +81,17 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     folder = settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
-    answered = answered_chunks(source, tables, recipes)
+        written = write_documents(folder, base.documents, settings.documents.max_bytes)
     account = f"import-{uuid4()}"
     asks = recipes.describes_figures or recipes.compares_meaning
     if dry_run:  # without models, as in a plan
         base.notes.extend([_UNASKED] if asks else [])
         read_source(source_to_read(settings, source), tables, recipes)
-        chunk_source(source, tables, recipes, answered=answered)
+        chunk_source(source, tables, recipes)
     else:
         ingestion = SourceIngestion(source, tables, recipes, Account.of(account, source, settings.llm))
         ingestion.read()
-        ingestion.chunk(answered)
+        ingestion.chunk()
     taken = take_answers(source, tables, recipes, base)
     if base.schema:
         _take_claims(source, tables, recipes, base)

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -44,21 +44,17 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
     if not stores.path(f"{_DOCUMENTS}.json", f"{_DOCUMENTS}.jsonl"):
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
     chunks = _chunks(stores)
-    answers, summaries, silent = _answers(stores, chunks)
+    answers, summaries = _answers(stores, chunks)
     base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores), answers, lambda: _vectors(stores))
     ids = {one.id for one in base.documents()}
     if without := set(chunks.document.values()) - ids:
         stores.notes.append(
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
-    silent = {key for key in silent if chunks.document[key] in ids}
-    if graph := _read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.keys)):
-        base.edited = _edited_names(graph, answers.values(), summaries)
-        if graph.silent:
-            stores.notes.append(
-                f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
-            )
-    base.notes, base.is_whole = stores.notes, _DOCUMENTS not in stores.damaged
+    descriptions = _read_graph(stores)
+    if descriptions is not None:
+        base.edited = _edited_names(descriptions, answers.values(), summaries)
+    base.notes = stores.notes
     return base
 
 
@@ -101,12 +97,12 @@ def _documents(stores: JsonStores) -> Iterator[StoredDocument]:
         yield StoredDocument(key, _path(row) or paths.get(key, ""), text)
 
 
-def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str], set[str]]:
+def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the answers by the key of their chunk's text, those of each chunk in its order; and all summaries.
 
-    The third are chunks of which answers are missing; without the first one none is taken. A chunk that lists none, as
-    of a document that failed, has those that name it and were asked about its text, or in 1.3, where they name none,
-    about this text; what asks for more has a longer prompt.
+    Without the first answer of a chunk none is taken. A chunk that lists none, as of a document that failed, has those
+    that name it and were asked about its text, or in 1.3, where they name none, about this text; what asks for more has
+    a longer prompt.
     """
     said, summaries = dict[str, str](), list[str]()
     unlisted = defaultdict[str, list[tuple[bool, int, str]]](list)
@@ -123,25 +119,23 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
                 unlisted[chunks.keys[chunk]].append(asked)
             elif not chunk:
                 unlisted[key_of(_text_asked(prompt))].append(asked)
-    found, silent, lost = dict[str, tuple[str, ...]](), set[str](), Counter[str]()
+    found, lost = dict[str, tuple[str, ...]](), Counter[str]()
     for chunk, key in sorted(chunks.keys.items()):
         others = [] if chunks.listed[chunk] else sorted(unlisted[key])
         names = chunks.listed[chunk] or [name for *_, name in others]
         answers = tuple(said[name] for name in names if name in said)
-        if missing := len(names) - len(answers):
-            silent.add(chunk)
         if answers and (names[0] not in said or (others and others[0][0])):
             lost["chunks with answers to a request for more alone, which are not taken"] += 1
         elif len(answers) > len(found.get(key, ())):
             found[key] = answers
+            missing = len(names) - len(answers)
             lost["answers to requests for more that are missing, of chunks with a first answer"] += missing
     stores.notes += [f"{what}: {number:,}" for what, number in lost.items() if number]
-    silent |= {chunk for chunk, key in chunks.keys.items() if key not in found}
     own = {key for chunk, key in chunks.keys.items() if chunk not in chunks.inner}
     for key, outer in sorted({(chunks.keys[one], chunks.keys[other]) for one, other in chunks.inner.items()}):
         if key in found and outer in found and key != outer:
             found[outer] += found[key] if key in own else found.pop(key)
-    return found, summaries, silent
+    return found, summaries
 
 
 def _text_asked(prompt: str) -> str:
@@ -182,22 +176,9 @@ def _path(row: Row) -> str:
 _FILE = "graph_chunk_entity_relation.graphml"
 
 
-class _StoredGraph(NamedTuple):
-    """The description of each name of a graph, and its `silent` names.
-
-    These are of a chunk without an answer, so that what was edited is not known of them.
-    """
-
-    descriptions: dict[str, str]
-    silent: set[str]
-
-
-def _read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> _StoredGraph | None:
-    """Return the graph in a folder; None if there is none, or it is damaged.
-
-    A chunk without an answer `is_silent`.
-    """
-    found, keys = _StoredGraph({}, set()), dict[str, str]()
+def _read_graph(stores: JsonStores) -> dict[str, str] | None:
+    """Return the description of each name of the graph in a folder; None if there is none, or it is damaged."""
+    descriptions, keys = dict[str, str](), dict[str, str]()
     try:
         if (path := stores.path(_FILE)) is None:
             raise ValueError("it is not in the folder, or is a link out of it")
@@ -208,18 +189,18 @@ def _read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> _Stored
                     keys[name] = one.get("attr.name", "")
                 elif kind == "node":
                     said = {keys.get(data.get("key", "")): data.text or "" for data in one}
-                    found.descriptions[name] = said.get("description", "")
-                    if any(map(is_silent, said.get("source_id", "").split("<SEP>"))):
-                        found.silent.add(name)
+                    descriptions[name] = said.get("description", "")
                 if kind in ("node", "edge"):
                     one.clear()
     except (LookupError, OSError, ValueError, ElementTree.ParseError) as error:
         stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
         return None
-    return found
+    return descriptions
 
 
-def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
+def _edited_names(
+    descriptions: Mapping[str, str], answers: Iterable[Sequence[str]], summaries: Iterable[str]
+) -> list[EditedName]:
     """Return the names that graph and answers do not share, and those with a description that no answer has."""
     names, texts = dict[str, str](), set(map(_letters, summaries))
     for records in (parse_response(one) for several in answers for one in several):
@@ -229,11 +210,9 @@ def _edited_names(graph: _StoredGraph, answers: Iterable[Sequence[str]], summari
         # LightRAG describes an end without a row by its relation.
         texts |= {_letters(one.description) for one in records.relations}
         texts |= {_letters(one.description) for one in records.entities}
-    here = {name_key(name) for name in graph.descriptions}
+    here = {name_key(name) for name in descriptions}
     found = [EditedName(name, "answers") for key, name in names.items() if key not in here]
-    for name, description in graph.descriptions.items():
-        if name in graph.silent:
-            continue
+    for name, description in descriptions.items():
         if name_key(name) not in names:
             found.append(EditedName(name, "graph", description))
         elif not texts.issuperset(map(_letters, description.split("<SEP>"))):

@@ -10,18 +10,3 @@ from lightrag_dagster.offline.keywords import find_keywords
 from lightrag_dagster.offline.prose import sentences
 from lightrag_dagster.offline.recognised import NameSpan, Recogniser
 from lightrag_dagster.offline.summaries import Passage, answer, summarise
-
-__all__ = [
-    "OTHER",
-    "Extracted",
-    "LexicalEmbedder",
-    "NameSpan",
-    "Passage",
-    "Recogniser",
-    "answer",
-    "extract",
-    "find_keywords",
-    "find_names",
-    "sentences",
-    "summarise",
-]

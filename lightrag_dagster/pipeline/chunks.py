@@ -37,16 +37,11 @@ _TEXT = ["doc_id", "text_hash"]
 
 
 def chunk_source(
-    source: str,
-    tables: SourceTables,
-    recipes: Recipes,
-    open_embedder: OpenEmbedder | None = None,
-    answered: pa.Array | None = None,
+    source: str, tables: SourceTables, recipes: Recipes, open_embedder: OpenEmbedder | None = None
 ) -> StageReport:
     """Cut the documents of a source into `chunks`; text that was cut before keeps its chunks.
 
-    `open_embedder` is for the method `semantic`; without it that method cuts as `recursive`, as in a plan. Given the
-    ids of chunks that are `answered`, documents that have none of these are cut as today's settings say.
+    `open_embedder` is for the method `semantic`; without it that method cuts as `recursive`, as in a plan.
 
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
@@ -58,7 +53,7 @@ def chunk_source(
         earlier = Reusable.of("chunks", source, tables, recipes.chunks)
         with open_engine(recipes.settings.engine) as engine:
             threads = 1 if len(parts) > 1 and engine.workers > 1 else THREADS
-            cut = partial(_chunk_shard, step, documents.version, earlier, open_embedder, threads, answered)
+            cut = partial(_chunk_shard, step, documents.version, earlier, open_embedder, threads)
             made = each_shard(engine, cut, parts, ("chunks", parts, documents.rows))
         inputs = {"raw_documents": documents.version}
         return record(step, "chunks", made, inputs=inputs, recipe=recipes.table_recipe("chunks", source))
@@ -70,16 +65,12 @@ def _chunk_shard(
     earlier: Reusable,
     open_embedder: OpenEmbedder | None,
     threads: int,
-    answered: pa.Array | None,
     shard: Shard,
 ) -> ShardResult:
     """Cut the documents of a shard."""
     rows = step.read_shard("raw_documents", documents, shard)
     recipes, chunking = step.recipes, step.settings.chunking
-    before = earlier.rows(step, "chunks", shard)
-    if answered is not None:
-        before = [_of_answered(one, answered, recipes.chunks) for one in before]
-    kept, left = keep_chunks(rows, before)
+    kept, left = keep_chunks(rows, earlier.rows(step, "chunks", shard))
     if recipes.compares_meaning and open_embedder and left.num_rows:
         with _embedding(open_embedder, recipes.settings.embedding) as embed:
             cut = chunk_documents(left, chunking, recipes.chunks, embed, threads)
@@ -108,12 +99,6 @@ def keep_chunks(documents: pa.Table, earlier: Sequence[pa.Table]) -> tuple[pa.Ta
         kept.append(chunks.filter(pc.is_in(chunks["doc_id"], value_set=same)))
         left = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=same)))
     return pa.concat_tables(kept), left.drop_columns("text_hash")
-
-
-def _of_answered(chunks: pa.Table, answered: pa.Array, recipe: str) -> pa.Table:
-    """Return the rows of CHUNKS of documents with an answered chunk, and those of a recipe."""
-    documents = chunks.filter(pc.is_in(chunks["chunk_id"], value_set=answered))["doc_id"].combine_chunks()
-    return chunks.filter(pc.or_(pc.equal(chunks["recipe"], recipe), pc.is_in(chunks["doc_id"], value_set=documents)))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel
@@ -22,9 +21,6 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -53,13 +49,13 @@ class SourceIngestion:
         describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)
         return [read_source(source_to_read(settings, self.source), self.tables, self.recipes, describer)]
 
-    def chunk(self, answered: "pa.Array | None" = None) -> list[StageReport]:
+    def chunk(self) -> list[StageReport]:
         """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill.
 
-        `answered` and errors are as in `chunk_source`.
+        Raises as `chunk_source`.
         """
         embedder = partial(open_embedder, self.recipes.settings.embedding, self.tables.home, self.account)
-        return [chunk_source(self.source, self.tables, self.recipes, embedder, answered)]
+        return [chunk_source(self.source, self.tables, self.recipes, embedder)]
 
     def extract(self) -> list[StageReport] | Waiting:
         """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.

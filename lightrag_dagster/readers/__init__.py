@@ -16,26 +16,3 @@ from lightrag_dagster.readers.formats import (
 from lightrag_dagster.readers.isolation import extract
 from lightrag_dagster.readers.language import detect_language, language_codes, language_name
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
-
-__all__ = [
-    "UNSUPPORTED",
-    "ExtractedText",
-    "Figure",
-    "Limits",
-    "ReadingOptions",
-    "detect_language",
-    "extract",
-    "find_elements",
-    "format_of",
-    "has_headings",
-    "is_told_by_content",
-    "kind_of_packed",
-    "language_codes",
-    "language_name",
-    "media_type",
-    "media_types",
-    "recognise",
-    "suffixes",
-    "versions",
-    "why_skipped",
-]

@@ -14,5 +14,3 @@ except ModuleNotFoundError as error:
     raise SettingsError(
         f"{error.name} is missing; `serve` and `mcp` need the extra `serve`: pip install 'lightrag-dagster[serve]'"
     ) from error
-
-__all__ = ["Service", "ServiceLimits", "Tokens", "app_of", "listen", "speak", "tokens_of"]

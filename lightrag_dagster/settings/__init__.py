@@ -41,27 +41,6 @@ from lightrag_dagster.settings.sources import SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_name
 from lightrag_dagster.settings.yaml_files import lines_of, read_settings, yaml_mistake
 
-__all__ = [
-    "CacheSettings",
-    "Chosen",
-    "ChunkingSettings",
-    "DocumentSettings",
-    "EmbeddingSettings",
-    "ExtractionSettings",
-    "LLMSettings",
-    "MergingSettings",
-    "QuerySettings",
-    "RerankSettings",
-    "RetentionSettings",
-    "ScopeRule",
-    "Settings",
-    "SourceSettings",
-    "check_names",
-    "choosing",
-    "load_settings",
-    "yaml_mistake",
-]
-
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONFIG_FILE = "lightrag.yaml"
 
@@ -198,6 +177,13 @@ class Settings(BaseSettings):
     def scope(self) -> str:
         """The scope of which the home is that of the settings; empty for the whole knowledge base."""
         return self._scope
+
+    @property
+    def only_asks(self) -> bool:
+        """True of a machine that only asks: of a scope, or where no sources are named, nor in the folder with them."""
+        return bool(self._scope) or (
+            "sources" not in self.model_fields_set and not self.named_sources and not self.sources.exists()
+        )
 
     def within(self, scope: str | None) -> "Settings":
         """Return a copy whose home is that of a scope, below the home; with None, of the whole knowledge base.

@@ -14,7 +14,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.verify import published_bytes
 from tests.assets.test_sensors import ingest
@@ -173,25 +173,6 @@ def asking(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A home of a machine that only asks."""
     monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
     return Home.of(load_settings())
-
-
-def test_a_clock_that_was_ahead_is_a_line_until_a_run_has_the_right_time(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home
-) -> None:
-    sources = sorted(published(load_settings()).inputs.sources)
-    looks, now = Looks(asking.ledger), time.time()
-    for ahead, said in ((200, []), (3 * 86_400 + 60, ["the last look at the knowledge base, " + ", ".join(sources)])):
-        with monkeypatch.context() as wrong:
-            wrong.setattr(time, "time", lambda: now + ahead)  # noqa: B023 (it is called in this turn)
-            looks.good(sources)
-            looks.failed(KNOWLEDGE_BASE, "the disk is full")
-        code, lines = check(capfd, monkeypatch, "--max-age", "26h")
-        assert (code, [line.partition(" is 3 days in the future: correct the clock")[0] for line in lines]) == (
-            len(said),
-            said,
-        )
-    looks.good([*sources, KNOWLEDGE_BASE])
-    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
 
 
 def test_a_disk_with_less_room_than_the_snapshot_takes_is_a_line(

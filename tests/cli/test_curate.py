@@ -105,8 +105,8 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
 def test_an_empty_name_as_of_an_unset_variable_decides_nothing(ask: Ask) -> None:
     ask("curate", "retype", "Oslo", "city")
 
-    assert "remove has an empty name" in ask("curate", "remove", "Oslo", "--with", "", code=2)
-    assert "merge has an empty name" in ask("curate", "merge", "Oslo", "", "Bergen", code=2)
+    assert "names.1: it is empty" in ask("curate", "remove", "Oslo", "--with", "", code=2)
+    assert "names.1: it is empty" in ask("curate", "merge", "Oslo", "", "Bergen", code=2)
     assert "is neither a number nor several" in ask("curate", "undo", "", code=2)
 
     assert len(json.loads(ask("curate", "--json"))["decisions"]) == 1
@@ -195,26 +195,6 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("_published")
-def test_a_name_that_is_given_is_removed_with_what_documents_call_so(ask: Ask) -> None:
-    ask("curate", "rename", "Bergen", "Orrin Instruments")
-    assert "several names: “Bergen”, “Orrin Instruments”." in ask("curate", "remove", "Bergen")
-    ask("curate", "rename", "Halden Weir", "A name of no document")
-    assert "several names" not in ask("curate", "remove", "Halden Weir")
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("_published")
-def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
-    ask("curate", "remove", "Bergen")
-    assert ask("curate", "check") == "1 decision is in force and holds together."
-    said = ask("curate", "merge", "Bergen", "Orrin Instruments", "--into", "Orrin Instruments")
-    removed = "decision 1 removes an entity of several names: “Bergen”, “Orrin Instruments”."
-    assert said.endswith(removed)
-    assert ask("curate", "check").endswith(removed)
-
-
-@pytest.mark.long
 def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "split", "Halden Weir", "Another weir", "--source", "nosuch")
     ask("curate", "describe", "Halden Weir", "They never met.", "--with", "Bergen")
@@ -287,11 +267,11 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
         (("merge", "One"), "merge takes two names at least"),
         (("merge", "One", "One"), "'One' and 'One' are spellings of one name; write it once"),
         (("merge", "One", "Two", "ONE"), "'One' and 'ONE' are spellings of one name; write it once"),
-        (("rename", "One", "x" * 5000), "has 5,000 characters; the most are 256"),
+        (("rename", "One", "x" * 5000), "into: it has 5,000 characters; the most are 256"),
         (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
-        (("rename", "One", " "), "rename has an empty name"),
+        (("rename", "One", " "), "into: it is empty"),
         (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),
-        (("remove", ""), "remove has an empty name"),
+        (("remove", ""), "names.0: it is empty"),
         (("remove", "One", "--author", "\udcff"), "holds a character that no text has"),
         (("remove", "One", "--with", "one"), "'One' and 'one' are one entity"),
     ],

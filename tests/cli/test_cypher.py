@@ -88,5 +88,5 @@ def test_formulas_are_text_for_a_spreadsheet_on_request(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
-    asked = ("cypher", "RETURN '=1+1' AS a, -1 AS b", "--format", "csv", "--escape-formulas")
+    asked = ("cypher", "RETURN '=1+1' AS a, -1 AS b", "--format", "escaped-csv")
     assert command(capfd, monkeypatch, *asked) == (0, "a,b\n'=1+1,-1\n", "")

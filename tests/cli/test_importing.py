@@ -109,8 +109,8 @@ def test_a_folder_of_graphrag_says_what_comes_along(
     assert said.splitlines()[:5] == [
         "Documents new: 2, first notes.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
-        "Answers about texts cut otherwise here, not taken: 1; with chunking.size, overlap and encoding as "
-        "there, import again, or, once `run` has asked, into another source",
+        "Answers about texts cut otherwise here, not taken: 1; set chunking.size, overlap and encoding as "
+        "there, and import into a new source",
         "Vectors of chunks: 0 taken.",
         "Nothing was asked. The run that follows:",
     ]
@@ -146,10 +146,29 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     assert (facts["documents"], facts["chunks"]["answered"]) == ({"new": 2}, 2)
 
 
+def test_a_table_of_decisions_alone_has_no_names_that_were_edited(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = test_table.written(tmp_path / "names.csv", test_table.ROWS)
+    arguments = ("import", "table", str(file), "--source", "wiki", "--names", str(tmp_path / "new.csv"))
+    code, said, errors = command(capfd, monkeypatch, *arguments)
+    assert (code, said, errors) == (2, "", "error: in a table no names were edited; leave out --names\n")
+    assert json.loads(command(capfd, monkeypatch, "curate", "--json")[1])["decisions"] == []
+
+
+def test_one_decision_of_a_table_is_taken_back_by_its_number(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = test_table.written(tmp_path / "names.csv", [{"name": "Acme", "type": "company"}])
+    said = command(capfd, monkeypatch, "import", "table", str(file), "--source", "wiki")[1]
+    assert "`lightrag-dagster curate undo 1` takes it back." in " ".join(said.split())
+    assert command(capfd, monkeypatch, "curate", "undo", "1")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        (["--names", "old.csv"], "old.csv is there already"),
+        (["--names", "new.csv"], "in a table no names were edited; leave out --names"),
         (["--same-embedder"], "embedding.provider is offline, whose rules made none of these vectors"),
     ],
 )
@@ -157,7 +176,6 @@ def test_an_option_that_cannot_be_used_has_nothing_taken(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: list[str], reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("old.csv").touch()
     entities = [*test_table.GRAPH["entities"], test_table.FACTS[0]]
     Path("graph.json").write_text(json.dumps(test_table.GRAPH | {"entities": entities}))
     code, said, errors = command(capfd, monkeypatch, "import", "table", "graph.json", "--source", "own", *option)

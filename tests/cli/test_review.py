@@ -216,11 +216,11 @@ def test_what_makes_no_sense_is_refused(ask: Ask, arguments: tuple[str, ...], be
 @pytest.mark.parametrize(
     ("name", "because"),
     [
-        ("nodir/names.csv", "cannot be written: there is no folder "),
+        ("nodir/names.csv", "names.csv cannot be written; name a file in a folder that is there"),
         ("/proc/names.csv", "names.csv cannot be written"),
         ("names.xlsx", "would be a CSV file; name it .csv"),
         ("names", "would be a CSV file; name it .csv"),
-        ("folder.csv", "is a folder; name a file in it, such as "),
+        ("folder.csv", "is there already, perhaps with decisions"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused(twice: Ask, tmp_path: Path, name: str, because: str) -> None:

@@ -266,15 +266,8 @@ SELECT '=1+1' AS "=a", '+1' AS b, '-x' AS c, '@x' AS d, chr(9) || 'x' AS e, chr(
 def test_formulas_are_text_for_a_spreadsheet_on_request(sql: Run) -> None:
     plain = sql(CELLS, "--format", "csv")[1]
     assert plain == '=a,b,c,d,e,f,g,h,i,j,k\n=1+1,+1,-x,@x,\tx,"\r=x",a=b,-1,,,-1.5\n'
-    escaped = sql(CELLS, "--format", "csv", "--escape-formulas")[1]
+    escaped = sql(CELLS, "--format", "escaped-csv")[1]
     assert escaped == "'=a,b,c,d,e,f,g,h,i,j,k\n'=1+1,'+1,'-x,'@x,'\tx,\"'\r=x\",a=b,-1,,,-1.5\n"
-
-
-@pytest.mark.parametrize("output", ["json", "table"])
-def test_formulas_are_escaped_in_csv_alone(sql: Run, output: str) -> None:
-    code, printed, errors = sql(CELLS, "--format", output, "--escape-formulas")
-    assert (code, printed) == (2, "")
-    assert "--escape-formulas" in errors
 
 
 def test_reading_writes_nothing_in_the_home(sql: Run, published_home: Path) -> None:

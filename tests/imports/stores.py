@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,21 +77,11 @@ def write_vectors(folder: Path, vectors: Mapping[str, Sequence[float]]) -> None:
     (folder / "vdb_chunks.json").write_text(json.dumps(held))
 
 
-def write_graph(
-    folder: Path,
-    described: Mapping[str, str],
-    pairs: Sequence[tuple[str, str]] = (),
-    chunks: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> None:
-    """Write a graph as NetworkX does, of which some names have chunks."""
-    of = {name: "&lt;SEP&gt;".join(several) for name, several in chunks.items()}
-    nodes = "".join(
-        f'<node id="{name}"><data key="d2">{said}</data><data key="d3">{of.get(name, "")}</data></node>'
-        for name, said in described.items()
-    )
+def write_graph(folder: Path, described: Mapping[str, str], pairs: Sequence[tuple[str, str]] = ()) -> None:
+    """Write a graph as NetworkX does."""
+    nodes = "".join(f'<node id="{name}"><data key="d2">{said}</data></node>' for name, said in described.items())
     edges = "".join(f'<edge source="{one}" target="{other}"/>' for one, other in pairs)
     key = '<key id="d2" for="node" attr.name="description" attr.type="string" />'
-    key += '<key id="d3" for="node" attr.name="source_id" attr.type="string" />'
     graph = f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{key}<graph>{nodes}{edges}</graph></graphml>'
     (folder / "graph_chunk_entity_relation.graphml").write_text(
         f"<?xml version='1.0' encoding='utf-8'?>\n{graph}", "utf-8"

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from lightrag_dagster.cli.serve import _service
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving import listen
 from tests.loopback import unused_port
@@ -26,6 +27,22 @@ def test_a_service_for_others_needs_tokens(published_home: Path) -> None:
 def test_a_port_that_is_taken_is_one_line(published_home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SettingsError, match="name another --port"):
         listen(service_of(published_home), "127.0.0.1", taken.getsockname()[1])
+
+
+def test_a_token_of_a_scope_that_the_settings_lack_is_refused_unless_the_machine_only_asks(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    entry = {"name": "keeper", "sha256": sha256(KEYS["keeper"].encode()).hexdigest(), "scope": "bord"}
+    monkeypatch.setenv("SERVE_TOKENS", json.dumps({"tokens": [entry]}))
+    monkeypatch.delenv("LIGHTRAG_SOURCES", raising=False)
+    assert _service(None, 60, 1, log_questions=False)  # the settings of the machine that builds may have it
+    for scopes in ("{}", '{"board": {"sources": ["notes"]}}'):
+        monkeypatch.setenv("LIGHTRAG_SOURCES", str(tmp_path))
+        monkeypatch.setenv("LIGHTRAG_SCOPES", scopes)
+        with pytest.raises(SettingsError, match="a token names the scope bord, which `scopes` of the settings lacks"):
+            _service(None, 60, 1, log_questions=False)
 
 
 @pytest.mark.long

@@ -3,28 +3,6 @@
 from lightrag_dagster.curation.desk.duplicates import duplicate_candidates, find_duplicates
 from lightrag_dagster.curation.desk.finder.finding import Compared
 from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
-from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
+from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, pair_questions
 from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
-
-__all__ = [
-    "COLUMNS",
-    "Compared",
-    "KnownNames",
-    "Opinion",
-    "Pair",
-    "Reviewed",
-    "accept",
-    "accept_loss",
-    "ask_pairs",
-    "asking_price",
-    "duplicate_candidates",
-    "find_duplicates",
-    "in_documents",
-    "known_names",
-    "pairs_of",
-    "read_review",
-    "stored_opinions",
-    "take",
-    "undo",
-]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.pipeline.asking import AskingPrice, Questionnaire
+from lightrag_dagster.pipeline.asking import Questionnaire
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.extraction.reasoning import read_object
@@ -34,21 +34,12 @@ def ask_pairs(settings: Settings, pairs: Sequence[Pair], account: Account) -> li
         ProviderAccessError: the model cannot be used at all, or the budget is spent; the answers so far are stored.
         StoreError: the response store cannot be used.
     """
-    answers = _asking(settings, pairs).ask(settings, account)
+    answers = pair_questions(settings, pairs).ask(settings, account)
     return [Opinion(None, one, failed=True) if isinstance(one, str) else one for one in answers]
 
 
-def stored_opinions(settings: Settings, pairs: Sequence[Pair]) -> list[Opinion | None]:
-    """Return the opinion on each pair that is stored, None without one; raises as `asking_price`."""
-    return _asking(settings, pairs).stored(settings)
-
-
-def asking_price(settings: Settings, pairs: Sequence[Pair]) -> AskingPrice:
-    """Return what `ask_pairs` would cost, without asking; raises as it does, except ProviderAccessError."""
-    return _asking(settings, pairs).price(settings)
-
-
-def _asking(settings: Settings, pairs: Sequence[Pair]) -> Questionnaire[Opinion]:
+def pair_questions(settings: Settings, pairs: Sequence[Pair]) -> Questionnaire[Opinion]:
+    """Return the questions about pairs of names; raises SettingsError if there is no language model."""
     if settings.llm.provider == "offline":
         raise SettingsError(
             "llm.provider is offline, and only a language model can compare names; name a provider, such as openai, "

@@ -15,28 +15,3 @@ from lightrag_dagster.curation.rules.reading import (
     taken,
 )
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, WrittenText, resolve
-
-__all__ = [
-    "CURATION",
-    "NO_DECISIONS",
-    "Curation",
-    "Decision",
-    "InForce",
-    "Placed",
-    "Taken",
-    "WrittenText",
-    "additions_of",
-    "check_decision",
-    "check_names",
-    "copy_decisions",
-    "decisions_of",
-    "in_a_cell",
-    "in_force",
-    "lost_number",
-    "place_of",
-    "read_files",
-    "resolve",
-    "resolved",
-    "store_additions",
-    "taken",
-]

@@ -6,5 +6,3 @@ Others use the names here alone. Libraries of models are imported when one is lo
 from lightrag_dagster.models.local.embedder import open_local_embedder
 from lightrag_dagster.models.local.identity import local_embedder_identity, local_tokens_read
 from lightrag_dagster.models.local.pipelines import load_pipeline, pipeline_identity
-
-__all__ = ["load_pipeline", "local_embedder_identity", "local_tokens_read", "open_local_embedder", "pipeline_identity"]

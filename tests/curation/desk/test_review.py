@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.curation.desk.opinions import Opinion, ask_pairs, asking_price, parse_opinion
+from lightrag_dagster.curation.desk.opinions import Opinion, ask_pairs, pair_questions, parse_opinion
 from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
@@ -162,14 +162,14 @@ def test_a_reason_that_no_decision_takes_is_refused_by_the_names(settings: Setti
 def test_a_verdict_is_bought_once_whatever_documents_say_later(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: '{"same": true, "reason": "Both lead\\nthe office."}'
     first, second = pairs_of(Situation.looking(settings), CANDIDATES)
-    assert asking_price(settings, [first.pair, second.pair]).questions == 2
+    assert pair_questions(settings, [first.pair, second.pair]).price(settings).questions == 2
     assert ask_pairs(settings, [first.pair], ACCOUNT) == [Opinion(True, "Both lead the office.")]
     one, other = (end._replace(description="Something else.", name=end.name.upper()) for end in first.pair)
     assert ask_pairs(settings, [(other, one), second.pair], ACCOUNT) == [Opinion(True, "Both lead the office.")] * 2
     assert len(loopback.requests) == 2
     ask_pairs(settings, [(first.pair[0], first.pair[1]._replace(type="weir"))], ACCOUNT)
     assert len(loopback.requests) == 3, "another type may be another thing"
-    assert asking_price(settings, [first.pair, second.pair]) == AskingPrice(0, 0, 0, 0.0)
+    assert pair_questions(settings, [first.pair, second.pair]).price(settings) == AskingPrice(0, 0, 0, 0.0)
     bought = Ledger(Home.of(settings).ledger).by_purpose()["resolve"]
     assert bought.calls == 3
     assert bought.cost_usd == pytest.approx(3 * (100 * 1.0 + 20 * 2.0) / 1e6)
@@ -197,7 +197,7 @@ def test_what_a_model_cannot_say_is_no_verdict(settings: Settings, loopback: Loo
 def test_without_a_model_nobody_is_asked(settings: Settings) -> None:
     offline = settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "offline"})})
     (first, _) = pairs_of(Situation.looking(settings), CANDIDATES)
-    for ask in (lambda: ask_pairs(offline, [first.pair], ACCOUNT), lambda: asking_price(offline, [first.pair])):
+    for ask in (lambda: ask_pairs(offline, [first.pair], ACCOUNT), lambda: pair_questions(offline, [first.pair])):
         with pytest.raises(SettingsError, match=r"llm\.provider is offline.* without --ask and --price"):
             ask()
 
