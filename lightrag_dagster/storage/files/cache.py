@@ -5,8 +5,7 @@
 <cache>/<hash of the URI>/graphs/     graph databases of older snapshots, as `snapshots.made_graphs` says
 <cache>/<hash of the URI>/dagster/    the Dagster instance, unless $DAGSTER_HOME is set; batches/, failures.jsonl
 
-Processes have a folder each, so that none sees the unfinished records of another. A file that one has fetched,
-the others link: its bytes are on the disk once.
+Processes have a folder each, so that none sees the unfinished records of another.
 """
 
 import itertools

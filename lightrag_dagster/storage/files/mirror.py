@@ -15,7 +15,7 @@ from typing import TypeVar
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.cache import evict, note_use, once
-from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
+from lightrag_dagster.storage.files.notes import Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
 DATA = ("tables", "generations")
@@ -48,7 +48,6 @@ class Mirror:
         self.listed: dict[Path, dict[Path, int]] = {}
         """Folders that were opened, and the bytes of their files in the bucket; a session begins with none."""
 
-        self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
         self._room = 0.0
 
@@ -70,7 +69,7 @@ class Mirror:
             self._keep_within(limit)
 
     def open_folder(self, folder: Path, limit: float, *, in_session: bool) -> None:
-        """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired.
+        """Fetch the data files of a folder that the cache lacks, or has from before they were repaired.
 
         In a session, the folder is listed once.
         """
@@ -83,24 +82,12 @@ class Mirror:
                     path.unlink(missing_ok=True)
             if in_session:
                 self.listed[folder] = found
-        found = dict(found)  # while other threads upload to it
-        self.link(found)
         self.open(list(found), limit)
 
     def drop(self, sizes: Mapping[Path, int]) -> None:
         """Remove the files from the cache that have not these sizes, as they were before they were repaired."""
         for path in self.held(path for path, size in sizes.items() if path.exists() and path.stat().st_size != size):
             path.unlink(missing_ok=True)
-
-    def link(self, stored: Mapping[Path, int | None]) -> None:
-        """Link the files that the cache lacks and another process of this machine has.
-
-        If the bytes of a file in the bucket are given, only one of which these are noted.
-        """
-        wanted = {self.name(path): size for path, size in stored.items() if not path.exists()}
-        for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
-            if folder != self.root:
-                self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
@@ -157,14 +144,12 @@ class Mirror:
             stored = packed.download(self.objects, self.name(path), temporary)
             if stored is None:
                 raise _LackingError
-            temporary.chmod(READ_ONLY)
             self._note(path, temporary, stored)  # before another thread takes it for a leftover
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
         if not (is_held and self.objects.head(packed.key_of(name))):
             stored = packed.upload(self.objects, name, path, create=is_named_by_content(name))
-            path.chmod(READ_ONLY)
             self._note(path, path, stored)
 
     def _note(self, path: Path, content: Path, stored: int) -> None:

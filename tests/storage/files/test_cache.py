@@ -17,14 +17,15 @@ from lightrag_dagster.storage.home import Home
 from tests.storage.files.machines import Machine, write
 
 
-def test_processes_of_a_machine_have_a_folder_each_and_share_bytes(machine: Machine) -> None:
+def test_processes_of_a_machine_have_a_folder_each(machine: Machine) -> None:
     first = machine("one")
     with first.files.session():
         write(first, "generations/gen-1/graph.kuzu", "graph")
     second = Home(first.root.parent / "1", first.database, first.bucket, first.cached_bytes)
     second.files.open_folder(second.generation("gen-1"))
     paths = [home.generation("gen-1") / "graph.kuzu" for home in (first, second)]
-    assert paths[0].samefile(paths[1])
+    assert [path.read_text() for path in paths] == ["graph", "graph"]
+    assert not paths[0].samefile(paths[1])
 
 
 def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
