@@ -120,13 +120,6 @@ class Objects:
             raise StoreError(f"{self.name}/{key}: {len(found)} of {whole} bytes came; run again")
         return bytes(found[:size])
 
-    def tail(self, key: str, size: int) -> bytes | None:
-        """Return the last bytes of an object, all of a smaller one, or None when there is none."""
-        with suppress(FileNotFoundError), self._explained(key):
-            whole = self._api.head(self._store, key)["size"]
-            return bytes(self._api.get_range(self._store, key, start=max(0, whole - size), end=whole))
-        return None
-
     def download(self, key: str, path: Path) -> bool:
         """Write an object to a file; return False when there is none."""
         try:

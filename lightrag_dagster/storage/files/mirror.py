@@ -25,7 +25,6 @@ OF_THIS_HOME = ("views.duckdb", "views.json")
 """Files of each generation of a home on disk that name absolute paths."""
 
 _AT_ONCE = 32
-_FOOTER_BYTES = 64 << 10
 
 # What the cache grows by between two looks at all of its files, and what is removed beyond what has to be. Share.
 _STEP = 0.05
@@ -92,13 +91,6 @@ class Mirror:
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
         return {self.root / packed.name_of(key): one for key, one in self.objects.list(self.name(folder)).items()}
-
-    def footer(self, path: Path) -> bytes | None:
-        """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
-        end = self.objects.tail(self.name(path), _FOOTER_BYTES)
-        if end is not None and atomic.footer_bytes(end) > len(end):
-            end = self.objects.tail(self.name(path), atomic.footer_bytes(end))
-        return end
 
     def upload(self, paths: Sequence[Path]) -> None:
         """Upload data files; of those that were in the bucket already, only what is gone, as garbage of a process."""
