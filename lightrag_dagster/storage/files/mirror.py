@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.cache import evict, note_use, once
+from lightrag_dagster.storage.files.cache import evict, note_use
 from lightrag_dagster.storage.files.notes import Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
@@ -176,7 +177,7 @@ class Mirror:
         return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
 
-@once
+@Once
 def mirror_of(uri: str, root: Path) -> Mirror:
     """Return what the threads of this process share of a bucket and a folder of its cache."""
     return Mirror(uri, root)

@@ -12,10 +12,10 @@ from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.cache import once
 from lightrag_dagster.storage.files.mirror import Mirror, each
 from lightrag_dagster.storage.files.notes import Note
 from lightrag_dagster.storage.locks.base import Lock
@@ -151,7 +151,7 @@ class BucketRecords:
         self._notes.forget(names)
 
 
-@once
+@Once
 def records_of(mirror: Mirror) -> BucketRecords:
     """Return what the threads of this process share of the records of a bucket."""
     return BucketRecords(mirror)
