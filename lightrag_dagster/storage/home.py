@@ -51,7 +51,7 @@ from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import claim_folder
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.network_mounts import require_local, warn_of_dagster
+from lightrag_dagster.storage.files.network_mounts import require_local
 from lightrag_dagster.storage.locks.base import Locks
 from lightrag_dagster.storage.locks.file import FileLocks
 
@@ -258,10 +258,6 @@ class Home:
     def own_dagster(self) -> Path:
         """Folder of the Dagster instance that this home makes; not used when `$DAGSTER_HOME` is elsewhere."""
         return self.of_machine / "dagster"
-
-    def warn_of_dagster(self) -> None:
-        """Log a warning, the first time, if that folder is on a network file system."""
-        warn_of_dagster(self.own_dagster)
 
     @property
     def has_own_history(self) -> bool:
