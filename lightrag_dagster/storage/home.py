@@ -211,11 +211,6 @@ class Home:
         return PostgresLocks(self.database, self.root, f"scopes/{self.scope}/" if self.scope else "")
 
     @property
-    def keeps_views(self) -> bool:
-        """True if the views of snapshots stay where they were made; of a bucket, each reader makes its own."""
-        return self.bucket is None
-
-    @property
     def name(self) -> str:
         """The folder or bucket URI, for messages."""
         return self.bucket or str(self.root)
@@ -258,11 +253,6 @@ class Home:
     def own_dagster(self) -> Path:
         """Folder of the Dagster instance that this home makes; not used when `$DAGSTER_HOME` is elsewhere."""
         return self.of_machine / "dagster"
-
-    @property
-    def has_own_history(self) -> bool:
-        """True if that instance is the one in use, and has runs."""
-        return self.dagster.resolve() == self.own_dagster.resolve() and (self.own_dagster / "history").exists()
 
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""
