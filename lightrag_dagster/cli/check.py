@@ -19,7 +19,6 @@ from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, st
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import lost_stores
-from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
@@ -56,7 +55,7 @@ def check_status(console: Console, max_age: float | None) -> int:
     lines = [*situation.mistakes, *watch.withheld(), *scopes, *watch.failing(), *watch.held()]
     lines += [*damage_of(home), *unfinished_purge(home), *lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
-        lines += [f"nothing is published in {home.name}", *take_over_lines(home)]
+        lines.append(f"nothing is published in {home.name}")
     if max_age is not None:
         lines += watch.old(max_age)
     if problem := silent_daemon(settings, watch.looks.get(DAEMON, NEVER).good_at, watch.now):
@@ -64,12 +63,6 @@ def check_status(console: Console, max_age: float | None) -> int:
     for line in lines:
         console.print(line)
     return 1 if lines else 0
-
-
-def take_over_lines(home: Home) -> list[str]:
-    """Return lines about a run that took over a home of another layout, and was killed before it published."""
-    said = "a run took over this home of another version of this package and did not end; the next one completes it"
-    return [f"{said}; {line}" for line in home_format.removed(home)]
 
 
 def damage_of(home: Home) -> list[str]:

@@ -101,7 +101,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
     )
     for one in of_scopes:
         console.print(one)
-    if home.has_own_history:
+    if home.dagster.resolve() == home.own_dagster.resolve() and (home.own_dagster / "history").exists():
         from lightrag_dagster.orchestration.jobs import prune_history
 
         runs = counted(prune_history(settings, dry_run=dry_run), "run", "runs")

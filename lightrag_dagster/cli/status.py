@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.check import damage_of, failing, take_over_lines
+from lightrag_dagster.cli.check import damage_of, failing
 from lightrag_dagster.cli.losses import print_few, print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
@@ -102,8 +102,6 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     if manifest is None:
         said = f"Nothing is published in {home.name} yet"
         console.print(f"{said}: {UNPUBLISHED_SCOPE}." if home.scope else f"{said}; run `lightrag-dagster run`.")
-        for line in take_over_lines(home):
-            console.print(line)
     else:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
@@ -185,7 +183,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "disk": _disk(home, settings.retention),
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in _losses(home, states)],
-        "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings), *take_over_lines(home)],
+        "warnings": [*unfinished_purge(home), *states.warnings, *access_warnings(settings)],
     }
 
 

@@ -1,10 +1,13 @@
-"""Values that hold for a block, in its thread and its asyncio tasks."""
+"""Values that hold for a block, in its thread and its asyncio tasks, and results that hold for a process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from functools import cache
+from threading import Lock
+from typing import Generic, TypeVar, TypeVarTuple
 
+Arguments = TypeVarTuple("Arguments")
 Value = TypeVar("Value")
 
 
@@ -16,3 +19,16 @@ def holding(variable: ContextVar[Value], value: Value) -> Iterator[None]:
         yield
     finally:
         variable.reset(token)
+
+
+class Once(Generic[*Arguments, Value]):
+    """A function that makes one result of equal arguments, also for threads that come first together."""
+
+    def __init__(self, function: Callable[[*Arguments], Value]) -> None:
+        self._made, self._making = cache(function), Lock()
+        self.cache_clear = self._made.cache_clear
+
+    def __call__(self, *arguments: *Arguments) -> Value:
+        """Return the result of the arguments."""
+        with self._making:
+            return self._made(*arguments)

@@ -3,19 +3,15 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from threading import Lock
 from typing import Any
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.errors import one_line
 
 
 class InstalledError(Exception):
     """A function of another package cannot be used; the message names its entry point and the reason, on one line."""
-
-
-_READING = Lock()
 
 
 @dataclass(frozen=True)
@@ -45,15 +41,9 @@ class Installed:
             raise InstalledError(f"{self} failed: {type(error).__name__}: {one_line(error)}") from error
 
 
+@Once
 def installed(group: str) -> Mapping[str, Installed]:
     """Return what installed packages bring for a group, by name in small letters, without a dot before it."""
-    with _READING:  # once in a process, though many threads may ask at once
-        return read_installed(group)
-
-
-@cache
-def read_installed(group: str) -> Mapping[str, Installed]:
-    """Return the same, read again by each thread that asks before the first is done."""
     found = defaultdict[str, list[EntryPoint]](list)
     for point in entry_points(group=group):
         found[point.name.lower().lstrip(".")].append(point)

@@ -6,7 +6,6 @@ Credentials, region and endpoint come from the environment, under the names that
 
 import errno
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,9 +21,6 @@ Tag = dict[str, str]
 
 _MULTIPART_BYTES = 32 << 20
 """Larger files are uploaded in parts, for which no provider supports conditions."""
-
-_AT_ONCE = 32
-"""Requests of one call that are under way together."""
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 12, 60, 120, 10
 _FIRST_WAIT_SECONDS = 0.5
@@ -120,13 +116,6 @@ class Objects:
             raise StoreError(f"{self.name}/{key}: {len(found)} of {whole} bytes came; run again")
         return bytes(found[:size])
 
-    def tail(self, key: str, size: int) -> bytes | None:
-        """Return the last bytes of an object, all of a smaller one, or None when there is none."""
-        with suppress(FileNotFoundError), self._explained(key):
-            whole = self._api.head(self._store, key)["size"]
-            return bytes(self._api.get_range(self._store, key, start=max(0, whole - size), end=whole))
-        return None
-
     def download(self, key: str, path: Path) -> bool:
         """Write an object to a file; return False when there is none."""
         try:
@@ -170,19 +159,15 @@ class Objects:
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects; missing ones are not an error."""
-
-        def delete(key: str) -> None:
-            with suppress(FileNotFoundError), self._explained(key):
-                self._api.delete(self._store, key)
-
         if not keys:
             return
         try:
             with self._explained(keys[0]):
                 self._api.delete(self._store, list(keys))
         except FileNotFoundError:  # Where each object takes a request, obstore stops at one that is missing.
-            with ThreadPoolExecutor(_AT_ONCE) as threads:
-                list(threads.map(delete, keys))
+            for key in keys:
+                with suppress(FileNotFoundError), self._explained(key):
+                    self._api.delete(self._store, key)
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:

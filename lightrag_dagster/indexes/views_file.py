@@ -23,7 +23,7 @@ def is_current(generation: Generation, *, verify: bool = False) -> bool:
     Without `verify`, only their size is compared. In a bucket they have no record, and are only read by their maker.
     """
     path, found = generation.path(VIEWS), None
-    if not (generation.home.keeps_views and path.exists()):
+    if generation.home.bucket or not path.exists():
         return path.exists()
     with suppress(StoreError):  # a damaged record is written again, with its views
         found = read_record(generation.path(VIEWS_RECORD), BuiltViews)
@@ -34,7 +34,7 @@ def is_current(generation: Generation, *, verify: bool = False) -> bool:
 
 def record(generation: Generation) -> None:
     """Write the record of views that were just written; raises StoreError."""
-    if generation.home.keeps_views:
+    if generation.home.bucket is None:
         path = generation.path(VIEWS)
         found = BuiltViews(folder=str(path.parent), tables=_tables(), file=FileSum.of(path))
         generation.write_record(VIEWS_RECORD, found)

@@ -17,7 +17,7 @@ def refresh_views(home: Home, *, verify: bool = False) -> None:
 
     If the home cannot be written, or a table of a snapshot is missing, they stay as they are. A bucket has none.
     """
-    if not home.keeps_views:
+    if home.bucket:
         return
     for manifest in list_snapshots(home):
         generation = Generation(home, manifest.snapshot_id)

@@ -47,8 +47,6 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         if is_own and (free := shutil.disk_usage(folder).free) < _LEAST_ROOM:  # else Dagster prints its SQL
             left = filesize.decimal(free)
             raise StoreError(f"{folder} has {left} left on its disk, and a run needs 8 MB; make room, and run again")
-        if is_own:
-            home.warn_of_dagster()
         if is_own and not config.exists():
             config.write_text(_CONFIG, encoding="utf-8")
     logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines

@@ -102,7 +102,7 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
         rows = [_load(store, source) for store in stores]
         require_held(lock)
         target.store_records(records)
-        if home.keeps_views and is_todays(found):
+        if home.bucket is None and is_todays(found):
             _complete_snapshots(home)
         target.set_format(found)
     return _copied(sizes, rows, records)

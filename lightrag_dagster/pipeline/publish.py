@@ -49,7 +49,7 @@ def check_published(home: Home) -> list[str]:
 
     refresh(home)
     generation = generations.fetched(home, require_published(home).snapshot_id)
-    if not home.keeps_views:
+    if home.bucket:  # each reader makes its own views
         build_views(generation)
     problems = findings(generation)
     if not problems and generation.has(generations.GRAPH_RECORD):

@@ -51,7 +51,7 @@ from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import claim_folder
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.network_mounts import require_local, warn_of_dagster
+from lightrag_dagster.storage.files.network_mounts import require_local
 from lightrag_dagster.storage.locks.base import Locks
 from lightrag_dagster.storage.locks.file import FileLocks
 
@@ -211,11 +211,6 @@ class Home:
         return PostgresLocks(self.database, self.root, f"scopes/{self.scope}/" if self.scope else "")
 
     @property
-    def keeps_views(self) -> bool:
-        """True if the views of snapshots stay where they were made; of a bucket, each reader makes its own."""
-        return self.bucket is None
-
-    @property
     def name(self) -> str:
         """The folder or bucket URI, for messages."""
         return self.bucket or str(self.root)
@@ -258,15 +253,6 @@ class Home:
     def own_dagster(self) -> Path:
         """Folder of the Dagster instance that this home makes; not used when `$DAGSTER_HOME` is elsewhere."""
         return self.of_machine / "dagster"
-
-    def warn_of_dagster(self) -> None:
-        """Log a warning, the first time, if that folder is on a network file system."""
-        warn_of_dagster(self.own_dagster)
-
-    @property
-    def has_own_history(self) -> bool:
-        """True if that instance is the one in use, and has runs."""
-        return self.dagster.resolve() == self.own_dagster.resolve() and (self.own_dagster / "history").exists()
 
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""

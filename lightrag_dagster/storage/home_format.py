@@ -40,7 +40,6 @@ class Format(Record):
     layout: str | None = Field(default=None, description="Hash of the layout of its files")
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
     left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
-    removed: list[str] = Field(default=[], description="Lost with a take-over; said until a snapshot is published")
     database: bool | None = Field(default=None, description="A Postgres database has its answers, ledger and locks")
     copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
@@ -132,12 +131,6 @@ def left(home: Home) -> Left | None:
     """Return what the last snapshot of another layout leaves to the next; raises StoreError as `read`."""
     found = read(home)
     return found.left if found else None
-
-
-def removed(home: Home) -> list[str]:
-    """Return what a take-over removed, until a snapshot is published again; raises StoreError as `read`."""
-    found = read(home)
-    return found.removed if found and not home.published.exists() else []
 
 
 def require_not_newer(found: Format, name: str) -> None:

@@ -1,12 +1,8 @@
 """The record of a purge that has begun: its documents, until all of them are gone."""
 
-from shlex import quote
-
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.records import Record, read_record
-
-_MOST_NAMES = 8
 
 
 class Unfinished(Record):
@@ -27,9 +23,4 @@ def unfinished_purge(home: Home) -> list[str]:
         return [f"{said}: {error}"]
     if found is None:
         return []
-    paths = ((source, path) for source, paths in sorted(found.gone.items()) for path in sorted(paths) or [""])
-    names = [quote(f"{source}/{path}" if path else source) for source, path in paths]
-    command = f"`{' '.join(['lightrag-dagster purge', *names, '--yes'])}` finishes it"
-    if len(names) > _MOST_NAMES:
-        command = f"`lightrag-dagster purge … --yes` finishes it, with the {len(names):,} names in {home.purging}"
-    return [f"{said}; {command}"]
+    return [f"{said}; `lightrag-dagster purge … --yes` finishes it, with the sources and paths that {home.purging} has"]

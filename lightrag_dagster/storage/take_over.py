@@ -23,7 +23,7 @@ from lightrag_dagster.storage.home_format import FORMAT, Left
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import builder_lock, source_lock
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs, Pins
+from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs
 from lightrag_dagster.storage.records import Pointer, Record, read_record, write_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -32,6 +32,10 @@ from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 _TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | LISTING_STATE | PASS_TABLES
 _WITH_SUMMARIES = ("entities", "relations")
+_REMOVED = (
+    "removed, since this version cannot read them: the snapshots of another version of this package, with their names "
+    "and any rollback"
+)
 
 
 # Of what another version wrote, only what is taken over.
@@ -59,22 +63,22 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
     """
     home.files.refresh()
     found = home_format.read(home)
-    if home_format.is_todays(found):  # after a killed run, what that removed is still to be said
-        return home_format.removed(home)
+    if home_format.is_todays(found):
+        return []
     with builder_lock(home, timeout) as lock, home.files.session(lock):
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):
-            return found.removed if found else []  # another process was faster
+            return []  # another process was faster
         for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/*/*")}):
             with source_lock(home, source, timeout):
                 _take_over_tables(home, source)
-        now = {"id": found.id or uuid4().hex, "left": _left_by_snapshots(home) or found.left}
-        found = found.model_copy(update=now | {"removed": _removal(home) or found.removed})
+        left = _left_by_snapshots(home)
+        found = found.model_copy(update={"id": found.id or uuid4().hex, "left": left or found.left})
         home_format.write(home, found)
         _remove_snapshots(home, _keep_summaries(home), lock)
         home_format.write(home, found.model_copy(update={"format": FORMAT, "layout": layout()}))
         home.files.push(lock)
-    return found.removed
+    return [_REMOVED] if left else []
 
 
 def _take_over_tables(home: Home, source: str) -> None:
@@ -138,17 +142,6 @@ def _keep_summaries(home: Home) -> Generation | None:
         kept = generations.store(home, inputs, tables, record.summaries, record.failed_summaries)
     generations.set_newest(home, kept)
     return kept
-
-
-def _removal(home: Home) -> list[str]:
-    """Return what is lost with the snapshots, for people; nothing if there are none."""
-    snapshots = len(list(home.generations.glob(f"gen-*/{generations.MANIFEST}")))
-    pins = read_record(home.pins, Pins, "ignore")
-    held = read_record(home.held, Pointer, "ignore")
-    lost = [f"the snapshots of another version of this package: {snapshots:,}"] if snapshots else []
-    lost += [f"their names: {', '.join(sorted(pins.names))}"] if pins and pins.names else []
-    lost += [f"the rollback to {held.id}"] if held else []
-    return [f"removed, since this version cannot read them: {'; '.join(lost)}"] if lost else []
 
 
 def _remove_snapshots(home: Home, kept: Generation | None, lock: Lock) -> None:

@@ -37,7 +37,8 @@ def test_a_purge_that_was_killed_is_a_line_of_every_report(
 ) -> None:
     asking.purging.write_text('{"gone": {}}')  # of what edits removed
     said = [
-        "a purge has not ended, so that removed texts may still be here; `lightrag-dagster purge --yes` finishes it"
+        "a purge has not ended, so that removed texts may still be here; `lightrag-dagster purge … --yes` finishes it, "
+        f"with the sources and paths that {asking.purging} has"
     ]
     assert check(capfd, monkeypatch) == (1, said)
     assert said[0] in json.loads(command(capfd, monkeypatch, "status", "--json")[1])["warnings"]

@@ -13,9 +13,7 @@ from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.take_over import take_over
 from tests.cli.test_cli import command
-from tests.layouts import as_another_layout
 from tests.loopback import Loopback
 from tests.passes import WORKS, answer, facts_of, is_of_pass, write_schemas
 from tests.support import FLOOD, RIVER, build, first_build, without_rights
@@ -300,30 +298,6 @@ def test_a_line_is_as_long_as_it_is_where_no_terminal_breaks_it(
     first, counted, *_ = output.splitlines()
     assert re.fullmatch(r"Published: gen-\w+, number 1, at \S+", first)
     assert re.fullmatch(r"\d+ documents listed, .* relations", counted)
-
-
-@pytest.mark.long
-def test_a_run_that_was_killed_after_it_took_over_another_layout_is_named(
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    published_home: Path,
-    tmp_path: Path,
-    notes: Path,
-) -> None:
-    home = Home(shutil.copytree(published_home, tmp_path / "home"))
-    monkeypatch.setenv("LIGHTRAG_HOME", str(home.root))
-    as_another_layout(home)
-    take_over(home, 0)
-    said = (
-        "a run took over this home of another version of this package and did not end; the next one completes it; "
-        "removed, since this version cannot read them: the snapshots of another version of this package: 1"
-    )
-    _, output, _ = command(capfd, monkeypatch, "status")
-    assert output.splitlines()[:2] == [f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.", said]
-    assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["warnings"] == [said]
-    assert said in command(capfd, monkeypatch, "status", "--check")[1].splitlines()
-    build(load_settings())
-    assert said not in command(capfd, monkeypatch, "status")[1]
 
 
 @pytest.mark.parametrize(

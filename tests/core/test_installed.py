@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.installed import InstalledError, installed, read_installed
+from lightrag_dagster.core.installed import InstalledError, installed
 from tests.packages import install
 
 GROUP = "lightrag_dagster.tried"
@@ -13,9 +13,9 @@ GROUP = "lightrag_dagster.tried"
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of packages, looked up anew."""
     monkeypatch.syspath_prepend(tmp_path)
-    read_installed.cache_clear()
+    installed.cache_clear()
     yield tmp_path
-    read_installed.cache_clear()
+    installed.cache_clear()
 
 
 def test_functions_are_found_by_name_and_imported_at_their_use(site: Path) -> None:

@@ -48,13 +48,6 @@ def test_of_many_that_replace_an_object_at_once_one_succeeds(stored: Objects) ->
         assert stored.get("records/PUBLISHED") == (content, tag)
 
 
-def test_the_end_of_an_object_is_read_alone(stored: Objects) -> None:
-    stored.upload("tables/1.parquet", b"0123456789", create=True)
-    assert stored.tail("tables/1.parquet", 3) == b"789"
-    assert stored.tail("tables/1.parquet", 30) == b"0123456789"
-    assert stored.tail("tables/2.parquet", 3) is None
-
-
 def test_what_is_missing_keeps_nothing_else_from_being_removed(stored: Objects) -> None:
     for number in range(30):
         stored.upload(f"tables/{number}", b"rows", create=False)

@@ -100,7 +100,6 @@ def test_a_run_takes_it_over_asks_nothing_and_publishes_the_same(
     assert published(settings).sequence == 3
     (said, *_) = outcome.tidied
     assert said.startswith("removed, since this version cannot read them: the snapshots of another version of this")
-    assert "package: 2; their names: audit; the rollback to gen-" in said
     assert {path.name for path in (settings.home / "generations").glob("gen-*/manifest.json")} == {"manifest.json"}
     assert run(settings).ingested == []
 
@@ -158,15 +157,14 @@ def test_killed_between_its_merge_and_its_publication_it_keeps_them_too(
     settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = settings.changed(llm={"model": "another"}, embedding={"model": "another"})
-    said = take_over(Home(now.home), 0)
+    assert take_over(Home(now.home), 0) != []
     with monkeypatch.context() as patched:
         patched.setattr("lightrag_dagster.pipeline.publish.publish", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             build(now)
     assert snapshots.published_snapshot(Home(now.home)) is None
-    assert take_over(Home(now.home), 0) == said != []  # nobody was told yet
-    build(now)
     assert take_over(Home(now.home), 0) == []
+    build(now)
     assert loopback.requests == []
     assert published(now).sequence == 3
 

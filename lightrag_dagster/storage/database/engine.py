@@ -20,6 +20,7 @@ from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, damaged, explained, postgres_url
@@ -208,17 +209,10 @@ def given(values: Iterable[str]) -> dict[str, str]:
     return {"given": json.dumps(list(values))}
 
 
-_engines: dict[str, sa.Engine] = {}
-_creating_engine = threading.Lock()
-
-
+@Once  # of two threads that come first together, one would lose its engine with open connections
 def postgres_engine(url: str) -> sa.Engine:
     """Return the engine of a Postgres database that the stores of this process share; raises StoreError."""
-    # Of two threads that come first together, one would lose its engine with open connections.
-    with _creating_engine:
-        if url not in _engines:
-            _engines[url] = new_postgres_engine(url, "lightrag", pool_pre_ping=True)
-        return _engines[url]
+    return new_postgres_engine(url, "lightrag", pool_pre_ping=True)
 
 
 def new_postgres_engine(url: str, application_name: str, **options: Any) -> sa.Engine:

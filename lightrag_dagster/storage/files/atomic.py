@@ -183,15 +183,10 @@ def read_first(path: Path, rows: int) -> pa.Table:
         return pa.Table.from_batches(itertools.islice(file.iter_batches(rows), 1), file.schema_arrow)
 
 
-def count_rows(path: Path, footer: bytes | None = None) -> int:
+def count_rows(path: Path) -> int:
     """Return the number of rows of a Parquet file, of which the footer is enough; raises as `read_parquet`."""
     with _reading(path):
-        return int(pq.read_metadata(path if footer is None else pa.BufferReader(footer)).num_rows)
-
-
-def footer_bytes(end: bytes) -> int:
-    """Return how many bytes at the end of a Parquet file are its footer; `end` are at least the last 8."""
-    return int.from_bytes(end[-8:-4], "little") + 8
+        return int(pq.read_metadata(path).num_rows)
 
 
 @contextmanager

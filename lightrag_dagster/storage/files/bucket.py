@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import atomic, packed
+from lightrag_dagster.storage.files import packed
 from lightrag_dagster.storage.files.cache import empty_unclaimed
 from lightrag_dagster.storage.files.files import Files
-from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
+from lightrag_dagster.storage.files.mirror import Mirror, mirror_of
 from lightrag_dagster.storage.files.notes import is_named_by_content
 from lightrag_dagster.storage.files.session import records_of
 from lightrag_dagster.storage.locks.base import Lock
@@ -61,14 +61,6 @@ class BucketFiles(Files):
         if found is None:
             raise StoreError(f"{self.uri}/{self.mirror.name(path)} is missing; run again")
         return found
-
-    def count_rows(self, paths: Iterable[Path]) -> int:
-        """See `Files.count_rows`."""
-
-        def rows(path: Path) -> int:
-            return atomic.count_rows(path, None if path.exists() else self.mirror.footer(path))
-
-        return sum(each(rows, paths))
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """See `Files.list_folder`."""

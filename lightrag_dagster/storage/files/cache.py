@@ -5,23 +5,20 @@
 <cache>/<hash of the URI>/graphs/     graph databases of older snapshots, as `snapshots.made_graphs` says
 <cache>/<hash of the URI>/dagster/    the Dagster instance, unless $DAGSTER_HOME is set; batches/, failures.jsonl
 
-Processes have a folder each, so that none sees the unfinished records of another. A file that one has fetched,
-the others link: its bytes are on the disk once.
+Processes have a folder each, so that none sees the unfinished records of another.
 """
 
 import itertools
 import os
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache, wraps
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
 
 from filelock import FileLock, Timeout
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.files.notes import Notes
@@ -31,23 +28,8 @@ UNUSED_SECONDS = 3600.0
 
 _claimed: list[FileLock] = []
 
-Arguments = TypeVarTuple("Arguments")
-Made = TypeVar("Made")
 
-
-def once(function: Callable[[*Arguments], Made]) -> Callable[[*Arguments], Made]:
-    """Return a function that makes one result of equal arguments, also for threads that come first together."""
-    made, making = cache(function), threading.Lock()
-
-    @wraps(function)
-    def result(*arguments: *Arguments) -> Made:
-        with making:
-            return made(*arguments)
-
-    return result
-
-
-@once
+@Once
 def claim_folder(caches: Path, uri: str) -> Path:
     """Return the folder that this process uses for a bucket, claimed until the process ends.
 

@@ -72,8 +72,8 @@ class Files:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def count_rows(self, paths: Iterable[Path]) -> int:
-        """Return the number of rows of Parquet files, of which the ends alone are read; raises as `read`."""
-        return sum(map(atomic.count_rows, paths))
+        """Return the number of rows of Parquet files; raises as `read`."""
+        return sum(map(atomic.count_rows, self.open(paths)))
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files below a folder; of a bucket, without records."""

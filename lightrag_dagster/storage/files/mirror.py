@@ -12,10 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.cache import evict, note_use, once
-from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
+from lightrag_dagster.storage.files.cache import evict, note_use
+from lightrag_dagster.storage.files.notes import Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
 DATA = ("tables", "generations")
@@ -25,7 +26,6 @@ OF_THIS_HOME = ("views.duckdb", "views.json")
 """Files of each generation of a home on disk that name absolute paths."""
 
 _AT_ONCE = 32
-_FOOTER_BYTES = 64 << 10
 
 # What the cache grows by between two looks at all of its files, and what is removed beyond what has to be. Share.
 _STEP = 0.05
@@ -48,7 +48,6 @@ class Mirror:
         self.listed: dict[Path, dict[Path, int]] = {}
         """Folders that were opened, and the bytes of their files in the bucket; a session begins with none."""
 
-        self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
         self._room = 0.0
 
@@ -70,7 +69,7 @@ class Mirror:
             self._keep_within(limit)
 
     def open_folder(self, folder: Path, limit: float, *, in_session: bool) -> None:
-        """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired.
+        """Fetch the data files of a folder that the cache lacks, or has from before they were repaired.
 
         In a session, the folder is listed once.
         """
@@ -83,8 +82,6 @@ class Mirror:
                     path.unlink(missing_ok=True)
             if in_session:
                 self.listed[folder] = found
-        found = dict(found)  # while other threads upload to it
-        self.link(found)
         self.open(list(found), limit)
 
     def drop(self, sizes: Mapping[Path, int]) -> None:
@@ -92,26 +89,9 @@ class Mirror:
         for path in self.held(path for path, size in sizes.items() if path.exists() and path.stat().st_size != size):
             path.unlink(missing_ok=True)
 
-    def link(self, stored: Mapping[Path, int | None]) -> None:
-        """Link the files that the cache lacks and another process of this machine has.
-
-        If the bytes of a file in the bucket are given, only one of which these are noted.
-        """
-        wanted = {self.name(path): size for path, size in stored.items() if not path.exists()}
-        for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
-            if folder != self.root:
-                self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
-
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
         return {self.root / packed.name_of(key): one for key, one in self.objects.list(self.name(folder)).items()}
-
-    def footer(self, path: Path) -> bytes | None:
-        """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
-        end = self.objects.tail(self.name(path), _FOOTER_BYTES)
-        if end is not None and atomic.footer_bytes(end) > len(end):
-            end = self.objects.tail(self.name(path), atomic.footer_bytes(end))
-        return end
 
     def upload(self, paths: Sequence[Path]) -> None:
         """Upload data files; of those that were in the bucket already, only what is gone, as garbage of a process."""
@@ -157,14 +137,12 @@ class Mirror:
             stored = packed.download(self.objects, self.name(path), temporary)
             if stored is None:
                 raise _LackingError
-            temporary.chmod(READ_ONLY)
             self._note(path, temporary, stored)  # before another thread takes it for a leftover
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
         if not (is_held and self.objects.head(packed.key_of(name))):
             stored = packed.upload(self.objects, name, path, create=is_named_by_content(name))
-            path.chmod(READ_ONLY)
             self._note(path, path, stored)
 
     def _note(self, path: Path, content: Path, stored: int) -> None:
@@ -199,7 +177,7 @@ class Mirror:
         return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
 
-@once
+@Once
 def mirror_of(uri: str, root: Path) -> Mirror:
     """Return what the threads of this process share of a bucket and a folder of its cache."""
     return Mirror(uri, root)

@@ -1,14 +1,11 @@
 """Network file systems, where neither SQLite nor the locks of files can be relied on; seen on Linux alone."""
 
-import logging
 import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.errors import SettingsError
-
-_log = logging.getLogger(__name__)
 
 _TABLE = Path("/proc/mounts")
 
@@ -37,17 +34,6 @@ def require_local(home: Path) -> None:
         raise SettingsError(
             f"setting home: {home} is on a network file system ({mount.type} at {mount.folder}), where SQLite and its "
             "locks cannot be relied on; set LIGHTRAG_DATABASE=postgresql://…, or choose a home on a local disk"
-        )
-
-
-@cache
-def warn_of_dagster(folder: Path) -> None:
-    """Log a warning, the first time, if a folder in which Dagster keeps SQLite files is on a network file system."""
-    if mount := network_mount(folder.resolve(), _mounts()):
-        _log.warning(
-            "%s is on a network file system (%s at %s), where the SQLite files of Dagster's runs may be damaged; set "
-            "DAGSTER_HOME to a folder on a local disk",
-            *(folder, mount.type, mount.folder),
         )
 
 

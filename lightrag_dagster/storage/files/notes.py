@@ -23,9 +23,6 @@ from lightrag_dagster.storage.files.atomic import write_text
 
 NOTES = ".held.jsonl"
 
-READ_ONLY = 0o444
-"""Mode of the files that the bucket holds: other processes may link their bytes."""
-
 # The process that begins to use the folder rewrites a file of more bytes, without notes that are out of date.
 _LARGE = 16 << 20
 
@@ -107,15 +104,6 @@ class Notes:
         """Remove the notes on all files of a folder except records, also on those that are gone already."""
         noted = list(self._read().items())
         self.add({name: None for name, note in noted if name.startswith(f"{folder}/") and not note.tag})
-
-    def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
-        """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""
-        for name, stored in (other.held(wanted) if other._path.exists() else {}).items():
-            with suppress(OSError), (other._root / name).open("rb") as file:
-                if wanted[name] in (None, stored):
-                    self.add({name: Note.of(name, file, stored=stored)})
-                    (self._root / name).parent.mkdir(parents=True, exist_ok=True)
-                    os.link(other._root / name, self._root / name)
 
     def tidy(self) -> None:
         """Write a large file of notes afresh; call it while no other process uses the folder."""

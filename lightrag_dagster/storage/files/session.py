@@ -5,7 +5,6 @@ Records are the small JSON files that change: pointers, current versions, accept
 that was read.
 """
 
-import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,12 +12,12 @@ from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
 
+from lightrag_dagster.core.holding import Once
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.cache import once
 from lightrag_dagster.storage.files.mirror import Mirror, each
-from lightrag_dagster.storage.files.notes import READ_ONLY, Note
+from lightrag_dagster.storage.files.notes import Note
 from lightrag_dagster.storage.locks.base import Lock
 
 RECORDS = "records"
@@ -133,7 +132,6 @@ class BucketRecords:
             if one is not None:
                 with atomic.replacing(self._root / name) as temporary:
                     temporary.write_bytes(one[0])
-                    temporary.chmod(READ_ONLY)
                 with (self._root / name).open("rb") as file:
                     notes[name] = Note.of(name, file, one[1])
         self._notes.add(notes)
@@ -145,7 +143,6 @@ class BucketRecords:
             raise StoreError(
                 f"{what} in {self._objects.name} meanwhile and replaced {name}, which stays as it is; run again"
             )
-        os.fchmod(file.fileno(), READ_ONLY)
         self._notes.add({name: Note.of(name, file, tag)})
 
     def _forget(self, names: Sequence[str]) -> None:
@@ -154,7 +151,7 @@ class BucketRecords:
         self._notes.forget(names)
 
 
-@once
+@Once
 def records_of(mirror: Mirror) -> BucketRecords:
     """Return what the threads of this process share of the records of a bucket."""
     return BucketRecords(mirror)

@@ -3,8 +3,6 @@
 The manifest is not checked, since it is written again when an old snapshot is published again.
 """
 
-import hashlib
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -26,7 +24,6 @@ from lightrag_dagster.storage.snapshots.verify import FILES, OTHER_CONTENT, Dama
 AT_ONCE = 64 << 20
 """Most bytes that are read at once, in 0.05 s; larger files are read by a thread beside the caller."""
 
-_BLOCK = 1 << 20
 _SECONDS_BETWEEN_LOOKS = 60.0
 _UNKNOWN = FileSum(size=0, sha256="")
 
@@ -105,7 +102,7 @@ class FileChecks:
         self.require_sound()
 
     def close(self) -> None:
-        """End the thread; the file that it reads is left."""
+        """End the thread once it has read its file, of which nothing is said any more."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -142,29 +139,17 @@ class FileChecks:
 
     def _check(self, name: str) -> None:
         """Note a file that is not as it was published; raises StoreError when the machine refuses."""
-        written, reason = self._published(name), None
+        path, reason = self._home.root / name, None
         try:
-            if self._hash(f"{self._home.root}/{name}", written.size) != written.sha256:
+            if FileSum.of(path).sha256 != self._published(name).sha256:
                 reason = OTHER_CONTENT
         except OSError as error:
             if self._home.bucket is None or not isinstance(error, FileNotFoundError):  # a cache may have removed it
-                reason = reason_of(self._home.root / name, error)
+                reason = reason_of(path, error)
         if reason and not self._closed:
-            path = self._home.root / name
             self._damage = Damage(path, reason)
             if self._home.bucket:  # where it is whole, perhaps
                 path.unlink(missing_ok=True)
-
-    def _hash(self, path: str, size: int) -> str:
-        """Return the hash of a file of about that size, without Python's file objects, which take as long again."""
-        found, most = hashlib.sha256(), min(_BLOCK, size + 1)
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            while not self._closed and (block := os.read(descriptor, most)):
-                found.update(block)
-        finally:
-            os.close(descriptor)
-        return found.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,6 @@ class BucketScratch:
         mirror = here.files.mirror
         with disk_errors(f"the cache {folder}"):
             _clear(folder, mirror.held(reads))
-        mirror.link(dict.fromkeys(reads))
         for path in here.files.open(reads):
             if not path.exists():
                 gone = f"{here.name}/{mirror.name(path)}"

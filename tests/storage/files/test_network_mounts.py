@@ -6,7 +6,6 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.files import network_mounts
 from lightrag_dagster.storage.files.network_mounts import Mount, network_mount
@@ -56,22 +55,6 @@ def test_a_machine_without_a_disk_is_seen(kind: str) -> None:
 @pytest.mark.parametrize("table", ["", "none / 9p rw 0 0\n", "tmpfs / tmpfs rw 0 0\n"])
 def test_sandboxes_and_other_systems_are_let_be(table: str) -> None:
     assert network_mount(Path("/data"), table) is None
-
-
-def test_the_runs_of_dagster_on_one_are_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    for _ in range(2):
-        with open_instance(Home(tmp_path / "disk", SecretStr("postgresql://db/name"))):
-            pass
-    monkeypatch.setattr(network_mounts, "_mounts", lambda: f"files:/export {tmp_path} nfs4 rw 0 0\n")
-    for _ in range(2):
-        with open_instance(Home(tmp_path / "home", SecretStr("postgresql://db/name"))):
-            pass
-    [said] = [one.message for one in caplog.records if one.name == network_mounts.__name__]
-    assert said.startswith(
-        f"{tmp_path}/home/dagster is on a network file system (nfs4 at {tmp_path}), where the SQLite"
-    )
 
 
 def test_sqlite_on_one_is_refused_and_postgres_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """The notes on what a bucket holds: neither a mode nor a copy changes them."""
 
-import errno
 import os
 import shutil
 import sys
@@ -51,9 +50,9 @@ def contents(home: Home) -> dict[str, str]:
     return {path.relative_to(home.root).as_posix(): path.read_text() for path in found}
 
 
-def make_writable(home: Home) -> Home:
+def make_read_only(home: Home) -> Home:
     for path in home.root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        path.chmod(0o755 if path.is_dir() else 0o444)
     return home
 
 
@@ -70,7 +69,7 @@ def copy_all(home: Home) -> Home:
     return copy
 
 
-@pytest.mark.parametrize("change", [make_writable, copy_content, copy_all])
+@pytest.mark.parametrize("change", [make_read_only, copy_content, copy_all])
 def test_nothing_moves_again(home: Home, buckets: S3Server, change: Callable[[Home], Home]) -> None:
     changed = change(home)
     use(changed)
@@ -78,7 +77,7 @@ def test_nothing_moves_again(home: Home, buckets: S3Server, change: Callable[[Ho
     assert buckets.requests == {"GET": 2}, "the records are listed, and the generation"
 
 
-@pytest.mark.parametrize("change", [make_writable, copy_content, copy_all])
+@pytest.mark.parametrize("change", [make_read_only, copy_content, copy_all])
 def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], Home], tmp_path: Path) -> None:
     changed = change(home)
     with changed.files.session():
@@ -120,10 +119,6 @@ def test_the_bytes_in_the_bucket_are_noted_where_they_are_others(tmp_path: Path)
     with path.open("rb") as file:
         Notes(tmp_path / "one").add({name: Note.of(name, file, stored=3)})
     assert Notes(tmp_path / "one").held([name]) == {name: 3}
-    for wanted, there in ((6, False), (3, True), (None, True)):
-        notes = Notes(tmp_path / f"other {wanted}")
-        notes.link_from(Notes(tmp_path / "one"), {name: wanted})
-        assert notes.held([name]) == ({name: 3} if there else {})
 
 
 def test_a_copy_is_compared_once(tmp_path: Path) -> None:
@@ -206,12 +201,3 @@ def test_a_large_file_of_notes_is_written_anew(tmp_path: Path, monkeypatch: pyte
         assert seeing.held(["tables/1.parquet", "tables/2.parquet"]).keys() == {"tables/1.parquet"}
     noted(tmp_path, "tables/3.parquet")
     assert seeing.held(["tables/3.parquet"]).keys() == {"tables/3.parquet"}
-
-
-def test_a_disk_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    Notes(tmp_path / "0").add({"PUBLISHED": Note(1, None, None, {"e_tag": "a"})})
-    assert Notes(tmp_path / "0").records() == ["PUBLISHED"]

@@ -1,7 +1,6 @@
 """Files of a snapshot are compared with what was published when they are loaded; the fault of another is told apart."""
 
 import errno
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -12,8 +11,9 @@ import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import FileSum
 from lightrag_dagster.storage.snapshots import checks
-from lightrag_dagster.storage.snapshots.checks import CheckedGeneration, FileChecks
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import GRAPH
 from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.snapshots.verify import FILES
@@ -107,8 +107,12 @@ def test_a_file_that_the_machine_refused_is_checked_when_it_is_loaded_again(
 ) -> None:
     monkeypatch.setattr(checks, "AT_ONCE", 0)
     (path,) = generation.home.root.glob("generations/*/entities.parquet")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
     with monkeypatch.context() as machine:
-        machine.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(errno.EMFILE, "Too many open files")))
+        machine.setattr(Path, "open", refuse)
         generation.checks.require([path])
         with pytest.raises(StoreError, match="Too many open files"):
             generation.checks.wait()
@@ -164,13 +168,13 @@ def test_a_fault_of_our_own_reads_the_files_once_a_minute(
     generation: CheckedGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_arrays(generation)
-    read = list[str]()
+    read = list[Path]()
 
-    def hash_of(self: FileChecks, path: str, size: int) -> str | None:
+    def sum_of(path: Path) -> FileSum:
         read.append(path)
-        return self._files[path.removeprefix(f"{generation.home.root}/")].sha256
+        return generation.checks._files[str(path.relative_to(generation.home.root))]
 
-    monkeypatch.setattr(FileChecks, "_hash", hash_of)
+    monkeypatch.setattr(FileSum, "of", sum_of)
     for _ in range(3):
         with pytest.raises(KeyError), generation.checks.guard():
             raise KeyError("ours")

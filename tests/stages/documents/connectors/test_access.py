@@ -12,7 +12,7 @@ import obstore
 import pyarrow.parquet as pq
 import pytest
 
-from lightrag_dagster.core.installed import read_installed
+from lightrag_dagster.core.installed import installed
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
@@ -328,9 +328,9 @@ def test_a_package_says_nothing_that_the_settings_do_not(
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "shelves", "1.0", {"lightrag_dagster.sources": {"closed": f"{__name__}:Shelf"}})
-    read_installed.cache_clear()
+    installed.cache_clear()
     assert read(settings_of(tmp_path, access, uri="closed://x")) == found
-    read_installed.cache_clear()
+    installed.cache_clear()
 
 
 def to_jsonl(path: Path, *rows: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.installed import read_installed
+from lightrag_dagster.core.installed import installed
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.installed import InstalledSource
@@ -41,9 +41,9 @@ def shelves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that brings this kind of source."""
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "shelves", "1.0", {"lightrag_dagster.sources": {"shelf": f"{__name__}:Shelf"}})
-    read_installed.cache_clear()
+    installed.cache_clear()
     yield
-    read_installed.cache_clear()
+    installed.cache_clear()
 
 
 def shelf(given: str, **patterns: tuple[str, ...]) -> InstalledSource:
