@@ -216,6 +216,7 @@ class Batches:
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)  # the batch may be of another machine
                 of_answers = file_id == batch.output_file_id and batch.answered != 0
                 found = await self._provider.download(batch, file_id, path, of_answers=of_answers)
             except OSError as error:
