@@ -25,8 +25,6 @@ from lightrag_dagster.stages.extraction.reasoning import spoken
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
 
-_TIMES, _HIDDEN_TOKENS = 4, 10_000
-
 SHAPELESS = "it is not shaped like a chat completion"
 NO_EMBEDDINGS = "it holds no embeddings"
 
@@ -43,23 +41,10 @@ _ENDS = {
 
 
 class Most(NamedTuple):
-    """The tokens of a call: an estimate of its input, and the limit of its output.
-
-    A server's count beyond several times these, with room for hidden prompts, counts as that.
-    """
+    """The tokens of a call that does not tell them: an estimate of its input, and the limit of its output."""
 
     estimate: int
     limit: int = 0
-
-    @property
-    def taken(self) -> int:
-        """The most input tokens."""
-        return min(MOST_TOKENS, _TIMES * self.estimate + _HIDDEN_TOKENS)
-
-    @property
-    def given(self) -> int:
-        """The most output tokens."""
-        return _TIMES * self.limit
 
     def counted(self, told: ChatResponse, written: str, target: Target) -> ChatResponse:
         """Return an answer with estimates of the tokens that are not told: those of all that the model has written."""
@@ -94,7 +79,7 @@ def chat_response(completion: Any, target: Target, most: Most = ANY, *, prose: b
 
     An answer of no use that does not tell what it took or what it thought may be billed for anything.
     """
-    billed = _billed(_part(completion, "usage"), most)
+    billed = _billed(_part(completion, "usage"))
     if failed := error_inside(completion, target):
         failed.billed = billed if any(billed.billed) else None
         raise failed
@@ -158,8 +143,8 @@ def _written(message: Any) -> str:
     return "".join(_text(one) if isinstance(one, str) else json.dumps(one) for one in parts if one).strip()
 
 
-def _billed(usage: object, most: Most) -> ChatResponse:
-    """Return an answer with the tokens that are told, at most those that can be, and nothing else."""
+def _billed(usage: object) -> ChatResponse:
+    """Return an answer with the tokens that are told, and nothing else."""
     taken = _count(usage, "prompt_tokens")
     cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
     written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
@@ -170,10 +155,7 @@ def _billed(usage: object, most: Most) -> ChatResponse:
             written = 0
         cached = 0
     # Some count what was thought in the total alone.
-    counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    given = max([0, *(count for count in counts if count <= most.given)]) or min(most.given, max(counts))
-    if taken > most.taken:
-        taken, cached, written = most.taken, 0, min(written, most.taken)
+    given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
@@ -206,7 +188,7 @@ class StreamedAnswer:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 
-def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[list[npt.NDArray[np.float64]], int]:
+def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
@@ -216,7 +198,7 @@ def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[l
         answer = from_json(content)
     except ValueError:
         raise unusable(target, NO_EMBEDDINGS) from None
-    tokens = _billed(_part(answer, "usage"), most).input_tokens
+    tokens = _billed(_part(answer, "usage")).input_tokens
     try:
         return _vectors(answer, target), tokens
     except FailedCallError as failed:

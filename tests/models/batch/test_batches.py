@@ -115,16 +115,6 @@ def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(
     assert ("does not report the tokens of its answers; they are estimated" in caplog.text) is not empty
 
 
-def test_more_tokens_than_a_request_of_a_batch_can_have_count_as_the_most(loopback: Loopback, home: Home) -> None:
-    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9}
-    loopback.chat = lambda body: Answer(answer(body), usage=usage)
-    asyncio.run(step(home, llm()))
-    (batch,) = ledger_of(home)
-    rows, _ = finish(home, llm())
-    assert set(rows["input_tokens"].to_pylist()) == {4 * (batch.tokens // 10) + 10_000}
-    assert set(rows["output_tokens"].to_pylist()) == {400}
-
-
 def test_estimated_output_is_at_most_the_limit_of_its_request(loopback: Loopback, home: Home) -> None:
     loopback.chat = lambda body: Answer(entity("1" * 200) + DONE, usage={})
     rows, _ = finish(home, llm())
