@@ -29,14 +29,13 @@ SHAPELESS = "it is not shaped like a chat completion"
 NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
-_BESIDE = (*_REASONING, "refusal", "tool_calls", "function_call")
+_BESIDE = (*_REASONING, "refusal")
 _ENDS = {
     "length": re.compile("length$|(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
     "content_filter": re.compile(
         "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
     ),
     "error": re.compile(".*(?:error|insufficient|overload)|abort|malformed|cancel"),
-    "tool_calls": re.compile(".*(?:tool|function)(?:call|use)"),
 }
 
 
@@ -112,7 +111,6 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
             raise ValueError("not every database can hold the finish reason")
     except MALFORMED:
         raise unusable(target, SHAPELESS, said) from None
-    calls = reason == "tool_calls" or message.get("tool_calls") or message.get("function_call")
     who = f"model {target.model} at {target.host}"
     if reason == "content_filter":
         raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
@@ -122,16 +120,13 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
             raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
-        if written and not calls:
+        if written:
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
             raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
-        if not calls:
-            # One that tells its end is of a model: the address is right.
-            remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
-            raise unusable(target, "it is empty", said, remedy)
-    if calls:
-        raise _with_output(unusable(target, "it calls a tool, and none was offered", said))
+        # One that tells its end is of a model: the address is right.
+        remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
+        raise unusable(target, "it is empty", said, remedy)
     if reason == "error":
         raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
     return text, reason, written
