@@ -67,34 +67,25 @@ def read_completion(content: bytes, target: Target, most: Most, *, prose: bool =
         # Not `from_json`, which refuses lone surrogates.
         completion = json.loads(content)
     except (ValueError, RecursionError):
-        if content.lstrip().startswith(b"<"):
-            raise unusable(target, A_PAGE) from None
-        raise _with_output(unusable(target, NOT_JSON)) from None
+        raise unusable(target, A_PAGE if content.lstrip().startswith(b"<") else NOT_JSON) from None
     return chat_response(completion, target, most, prose=prose)
 
 
 def chat_response(completion: Any, target: Target, most: Most = ANY, *, prose: bool = False) -> ChatResponse:
-    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
-
-    An answer of no use that does not tell what it took or what it thought may be billed for anything.
-    """
+    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells."""
     billed = _billed(_part(completion, "usage"))
-    if failed := error_inside(completion, target):
-        failed.billed = billed if any(billed.billed) else None
-        raise failed
     try:
         text, reason, written = _answer(completion, target, prose=prose)
     except FailedCallError as failed:
-        told = billed.input_tokens and (billed.output_tokens or not failed.given_up)
-        failed.billed = billed if told else None
-        is_answer = _part(completion, "object") == "chat.completion" or _part(completion, "choices") is not None
-        failed.given_up = is_answer and not told
+        failed.billed = billed if any(billed.billed) else None
         raise
     return replace(most.counted(billed, written, target), text=text, finish_reason=reason)
 
 
 def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, str]:
     """Return the text of a completion, why it ended, and all that the model has written."""
+    if failed := error_inside(completion, target):
+        raise failed
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
@@ -117,18 +108,18 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
     if not text.strip():
         if reason == "length":
             told = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
-            raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
+            raise FailedCallError(OutputLimitError(told), retry=False)
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
         if written:
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
-            raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
+            raise unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS")
         # One that tells its end is of a model: the address is right.
         remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
         raise unusable(target, "it is empty", said, remedy)
     if reason == "error":
-        raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
+        raise unusable(target, "it was broken off by an error", said, "try another provider")
     return text, reason, written
 
 
@@ -264,12 +255,6 @@ def _count(usage: object, name: str) -> int:
 
 def _part(usage: object, name: str) -> object:
     return usage.get(name) if isinstance(usage, dict) else None
-
-
-def _with_output(failed: FailedCallError) -> FailedCallError:
-    """Mark a failure as that of an answer for which the model has written tokens: it is not free if none is told."""
-    failed.given_up = True
-    return failed
 
 
 def _final(message: str) -> FailedCallError:

@@ -199,10 +199,9 @@ class Batches:
                 if key not in requests:
                     found.others += 1
                 elif isinstance(outcome, FailedCallError):
-                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
+                    lost = outcome.billed
                     if lost and key not in found.failures:
-                        cost = batch.worst_usd / batch.requests if outcome.given_up else price.of(*lost.billed)
-                        found.usage.add(replace(lost, cost_usd=cost), stored=False)
+                        found.usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
                     found.failures[key] = outcome.error
                 elif key not in found.answered:
                     found.answered.add(key)

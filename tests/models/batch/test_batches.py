@@ -100,19 +100,16 @@ def test_answers_under_ids_of_no_request_are_neither_booked_nor_stored(
     assert "has 1 answers under ids of no request of it" in caplog.text
 
 
-@pytest.mark.parametrize("empty", [False, True])
 def test_answers_of_a_batch_that_tell_no_tokens_are_not_free(
-    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture, empty: bool
+    loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_client.warn_of_estimate.cache_clear()
-    said = Answer("", "length", usage={}) if empty else Answer(entity("Oslo") + DONE, usage={})
-    loopback.chat = lambda body: said
+    loopback.chat = lambda body: Answer(entity("Oslo") + DONE, usage={})
     asyncio.run(step(home, llm()))
     asyncio.run(step(home, llm()))
     batch = next(one for one in ledger_of(home) if one.cost_usd)
     assert 0.1 * batch.worst_usd < batch.cost_usd <= batch.worst_usd
-    assert (batch.cost_usd == pytest.approx(batch.worst_usd)) == empty
-    assert ("does not report the tokens of its answers; they are estimated" in caplog.text) is not empty
+    assert "does not report the tokens of its answers; they are estimated" in caplog.text
 
 
 def test_estimated_output_is_at_most_the_limit_of_its_request(loopback: Loopback, home: Home) -> None:
