@@ -148,7 +148,7 @@ async def embed_changed(
     if entry.upserted:
         await vector_writer.add_vectors(handle, entry, blocks())
     entry = vector_writer.count_unread(handle, entry.model_copy(update={"refused": refused}))
-    return entry if entry.rows >= vector_index.INDEX_ROWS else vector_writer.finish_vectors(handle, entry)
+    return entry if entry.rows >= vector_index.INDEX_ROWS else vector_writer.pin_vectors(open_database(home), entry)
 
 
 def _still_refused(connection: DuckDBPyConnection, before: Mapping[str, str]) -> dict[str, str]:

@@ -124,12 +124,7 @@ def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
         StoreError: The table cannot be read or written.
     """
     with lance_errors(entry.table):
-        return finish_vectors(database.open_table(entry.table), entry)
-
-
-def finish_vectors(handle: Any, entry: VectorTable) -> VectorTable:
-    """Index and tag an open table, and return its entry with the kind of its search; raises as `pin_vectors`."""
-    with lance_errors(entry.table):
+        handle = database.open_table(entry.table)
         search = update_index(handle, entry.table)
         pin(handle, entry.tag)
     return entry.model_copy(update={"search": search})

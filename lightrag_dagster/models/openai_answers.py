@@ -25,41 +25,25 @@ from lightrag_dagster.stages.extraction.reasoning import spoken
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
 
-_TIMES, _HIDDEN_TOKENS = 4, 10_000
-
 SHAPELESS = "it is not shaped like a chat completion"
 NO_EMBEDDINGS = "it holds no embeddings"
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
-_BESIDE = (*_REASONING, "refusal", "tool_calls", "function_call")
+_BESIDE = (*_REASONING, "refusal")
 _ENDS = {
     "length": re.compile("length$|(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
     "content_filter": re.compile(
         "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
     ),
     "error": re.compile(".*(?:error|insufficient|overload)|abort|malformed|cancel"),
-    "tool_calls": re.compile(".*(?:tool|function)(?:call|use)"),
 }
 
 
 class Most(NamedTuple):
-    """The tokens of a call: an estimate of its input, and the limit of its output.
-
-    A server's count beyond several times these, with room for hidden prompts, counts as that.
-    """
+    """The tokens of a call that does not tell them: an estimate of its input, and the limit of its output."""
 
     estimate: int
     limit: int = 0
-
-    @property
-    def taken(self) -> int:
-        """The most input tokens."""
-        return min(MOST_TOKENS, _TIMES * self.estimate + _HIDDEN_TOKENS)
-
-    @property
-    def given(self) -> int:
-        """The most output tokens."""
-        return _TIMES * self.limit
 
     def counted(self, told: ChatResponse, written: str, target: Target) -> ChatResponse:
         """Return an answer with estimates of the tokens that are not told: those of all that the model has written."""
@@ -83,34 +67,25 @@ def read_completion(content: bytes, target: Target, most: Most, *, prose: bool =
         # Not `from_json`, which refuses lone surrogates.
         completion = json.loads(content)
     except (ValueError, RecursionError):
-        if content.lstrip().startswith(b"<"):
-            raise unusable(target, A_PAGE) from None
-        raise _with_output(unusable(target, NOT_JSON)) from None
+        raise unusable(target, A_PAGE if content.lstrip().startswith(b"<") else NOT_JSON) from None
     return chat_response(completion, target, most, prose=prose)
 
 
 def chat_response(completion: Any, target: Target, most: Most = ANY, *, prose: bool = False) -> ChatResponse:
-    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells.
-
-    An answer of no use that does not tell what it took or what it thought may be billed for anything.
-    """
-    billed = _billed(_part(completion, "usage"), most)
-    if failed := error_inside(completion, target):
-        failed.billed = billed if any(billed.billed) else None
-        raise failed
+    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells."""
+    billed = _billed(_part(completion, "usage"))
     try:
         text, reason, written = _answer(completion, target, prose=prose)
     except FailedCallError as failed:
-        told = billed.input_tokens and (billed.output_tokens or not failed.given_up)
-        failed.billed = billed if told else None
-        is_answer = _part(completion, "object") == "chat.completion" or _part(completion, "choices") is not None
-        failed.given_up = is_answer and not told
+        failed.billed = billed if any(billed.billed) else None
         raise
     return replace(most.counted(billed, written, target), text=text, finish_reason=reason)
 
 
 def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, str]:
     """Return the text of a completion, why it ended, and all that the model has written."""
+    if failed := error_inside(completion, target):
+        raise failed
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
@@ -127,28 +102,24 @@ def _answer(completion: Any, target: Target, *, prose: bool) -> tuple[str, str, 
             raise ValueError("not every database can hold the finish reason")
     except MALFORMED:
         raise unusable(target, SHAPELESS, said) from None
-    calls = reason == "tool_calls" or message.get("tool_calls") or message.get("function_call")
     who = f"model {target.model} at {target.host}"
     if reason == "content_filter":
         raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
     if not text.strip():
         if reason == "length":
             told = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
-            raise _with_output(FailedCallError(OutputLimitError(told), retry=False))
+            raise FailedCallError(OutputLimitError(told), retry=False)
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
-        if written and not calls:
+        if written:
             off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
             remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
-            raise _with_output(unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS"))
-        if not calls:
-            # One that tells its end is of a model: the address is right.
-            remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
-            raise unusable(target, "it is empty", said, remedy)
-    if calls:
-        raise _with_output(unusable(target, "it calls a tool, and none was offered", said))
+            raise unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS")
+        # One that tells its end is of a model: the address is right.
+        remedy = f"if others are too, set {target.settings}MODEL to another" if choice.get("finish_reason") else ""
+        raise unusable(target, "it is empty", said, remedy)
     if reason == "error":
-        raise _with_output(unusable(target, "it was broken off by an error", said, "try another provider"))
+        raise unusable(target, "it was broken off by an error", said, "try another provider")
     return text, reason, written
 
 
@@ -158,8 +129,8 @@ def _written(message: Any) -> str:
     return "".join(_text(one) if isinstance(one, str) else json.dumps(one) for one in parts if one).strip()
 
 
-def _billed(usage: object, most: Most) -> ChatResponse:
-    """Return an answer with the tokens that are told, at most those that can be, and nothing else."""
+def _billed(usage: object) -> ChatResponse:
+    """Return an answer with the tokens that are told, and nothing else."""
     taken = _count(usage, "prompt_tokens")
     cached = _count(_part(usage, "prompt_tokens_details"), "cached_tokens")
     written = _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens")
@@ -170,10 +141,7 @@ def _billed(usage: object, most: Most) -> ChatResponse:
             written = 0
         cached = 0
     # Some count what was thought in the total alone.
-    counts = (_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    given = max([0, *(count for count in counts if count <= most.given)]) or min(most.given, max(counts))
-    if taken > most.taken:
-        taken, cached, written = most.taken, 0, min(written, most.taken)
+    given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
     return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
@@ -206,7 +174,7 @@ class StreamedAnswer:
             raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 
-def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[list[npt.NDArray[np.float64]], int]:
+def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
@@ -216,7 +184,7 @@ def read_embeddings(content: bytes, target: Target, most: Most = ANY) -> tuple[l
         answer = from_json(content)
     except ValueError:
         raise unusable(target, NO_EMBEDDINGS) from None
-    tokens = _billed(_part(answer, "usage"), most).input_tokens
+    tokens = _billed(_part(answer, "usage")).input_tokens
     try:
         return _vectors(answer, target), tokens
     except FailedCallError as failed:
@@ -287,12 +255,6 @@ def _count(usage: object, name: str) -> int:
 
 def _part(usage: object, name: str) -> object:
     return usage.get(name) if isinstance(usage, dict) else None
-
-
-def _with_output(failed: FailedCallError) -> FailedCallError:
-    """Mark a failure as that of an answer for which the model has written tokens: it is not free if none is told."""
-    failed.given_up = True
-    return failed
 
 
 def _final(message: str) -> FailedCallError:

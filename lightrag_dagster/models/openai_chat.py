@@ -29,7 +29,7 @@ from lightrag_dagster.settings import LLMSettings
 
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
-OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
+_OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
 _OF_QUESTIONS = ("keywords", "relevance", "hops", "rerank", "answer")
 _PROSE = ("answer", "summarise", "describe")
@@ -54,7 +54,7 @@ class OpenAIChatModel:
         """Keep rate limits by `reserve_time`, shared with other processes."""
         self._settings = settings
         self._endpoint = Endpoint(settings, reserve_time)
-        self._parts = 1
+        self._no_room = float("inf")  # tokens of the shortest text that left no room for usual output tokens
 
     @property
     def identity(self) -> str:
@@ -194,25 +194,26 @@ class OpenAIChatModel:
     ) -> Any:
         """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
-        A request for more tokens than usual is refused then: there is an answer with the usual number.
+        So are longer ones from then on. A request for more tokens than usual is refused then: there is an answer with
+        the usual number.
         """
         body = request_body(self._settings, request, marked=marked, reasons=reasons)
-        usual = request.max_output_tokens is None
+        usual, size = request.max_output_tokens is None, rough_tokens(request)
+        parts = _PARTS if usual and size >= self._no_room else 1
         if beside:
             body["response_format"] = {"type": "json_object", "schema": request.answer_schema}
         body |= {"stream": True} if "stream" in options else {}
-        limits = {name: body[name] // (self._parts if usual else 1) for name in OUTPUT_LIMITS if name in body}
+        limits = {name: body[name] // parts for name in _OUTPUT_LIMITS if name in body}
         try:
             return await client.post(_PATH, body=body | limits, **options)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if self._parts > 1 or not (usual and rule_name(error, self._endpoint.target) == "too many tokens"):
+            if parts > 1 or not (usual and rule_name(error, self._endpoint.target) == "too many tokens"):
                 raise
-        fewer = {name: limit // _PARTS for name, limit in limits.items()}
-        answered = await client.post(_PATH, body=body | fewer, **options)
-        self._parts = _PARTS
+        self._no_room = min(self._no_room, size)
         told = "model %s has no room for its output tokens and gets a quarter of them; lower %sMAX_OUTPUT_TOKENS"
         _log.warning(told, self._settings.model, self._endpoint.target.settings)
-        return answered
+        fewer = {name: limit // _PARTS for name, limit in limits.items()}
+        return await client.post(_PATH, body=body | fewer, **options)
 
 
 def marked_by_batch(host: str, model: str) -> bool:

@@ -20,7 +20,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import EmbeddingError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.identities import openai_embedder_identity
-from lightrag_dagster.models.openai_answers import Most, read_embeddings
+from lightrag_dagster.models.openai_answers import read_embeddings
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError, explain
 from lightrag_dagster.models.rate_limit import ReserveTime
@@ -194,7 +194,7 @@ class OpenAIEmbedder:
         # The SDK's own models take twenty times as long to read the numbers as numpy does.
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
         target, estimate = self._endpoint.target, sum(map(text_tokens, texts))
-        rows, tokens = read_embeddings(response.content, target, Most(estimate))
+        rows, tokens = read_embeddings(response.content, target)
         if not tokens:
             warn_of_estimate(target)
         self._usage.input_tokens += tokens or estimate

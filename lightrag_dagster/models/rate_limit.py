@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 _MINUTE = 60.0
 
@@ -33,8 +32,8 @@ class RateLimits:
         """Take the limits; `name` is the endpoint's name in `reserve_time`, by default limits of this object alone."""
         self.places = asyncio.Semaphore(max_concurrency)
         self._reserve_time = reserve_time or local_reservations()
-        self._requests = requests_per_minute and _Rate(f"{name} requests", requests_per_minute)
-        self._tokens = tokens_per_minute and _Rate(f"{name} tokens", tokens_per_minute)
+        self._name = name
+        self._per_minute = {"requests": requests_per_minute, "tokens": tokens_per_minute}
 
     async def wait(self, tokens: int) -> None:
         """Wait until the limits per minute let a request of about `tokens` tokens go; first come, first served.
@@ -42,12 +41,18 @@ class RateLimits:
         Raises:
             StoreError: the reservations are in a database that cannot be used.
         """
-        delays = [0.0]
-        if self._requests:
-            delays.append(self._requests.delay(self._reserve_time, 1))
-        if self._tokens:
-            delays.append(self._tokens.delay(self._reserve_time, tokens))
-        await asyncio.sleep(max(delays))
+        asked = {"requests": 1, "tokens": tokens}
+        await asyncio.sleep(max(self._delay(unit, number) for unit, number in asked.items()))
+
+    def _delay(self, unit: str, number: int) -> float:
+        """Reserve time for a number of units, and return their delay. Seconds."""
+        per_minute = self._per_minute[unit]
+        if per_minute is None:
+            return 0.0
+        at_once = max(1.0, per_minute / (_MINUTE + 1))  # one second's share
+        each = _MINUTE / max(per_minute - at_once, 1.0)
+        # After a change of the limit, reservations at the old rate do not count.
+        return self._reserve_time(f"{self._name} {unit} {per_minute}", number * each) - at_once * each
 
 
 def local_reservations() -> ReserveTime:
@@ -60,18 +65,3 @@ def local_reservations() -> ReserveTime:
         return ends[name] - now
 
     return reserve_time
-
-
-@dataclass(frozen=True)
-class _Rate:
-    """A rate per minute, with bursts of one second's share."""
-
-    name: str
-    per_minute: int
-
-    def delay(self, reserve_time: ReserveTime, number: int) -> float:
-        """Reserve time for `number` units, and return their delay. Seconds."""
-        at_once = max(1.0, self.per_minute / (_MINUTE + 1))
-        each = _MINUTE / max(self.per_minute - at_once, 1.0)
-        # After a change of the limit, reservations at the old rate do not count.
-        return reserve_time(f"{self.name} {self.per_minute}", number * each) - at_once * each

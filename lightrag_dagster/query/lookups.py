@@ -222,7 +222,7 @@ class Lookups:
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds_of(timeout)) as asked:
             graph = require_graph(self.snapshot.generation, self.settings)
             try:
-                found = self._opened.cypher(graph).query(query, parameters, limit=most, ask=asked.ask)
+                found = self._opened.cypher(graph).query(text(query, "query"), parameters, limit=most, ask=asked.ask)
             except QueryTimeoutError:
                 asked.left()  # raises for the time of the question, if that is over
                 raise

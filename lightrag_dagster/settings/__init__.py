@@ -286,10 +286,8 @@ def load_settings(**overrides: object) -> Settings:
         SettingsError: the file cannot be read or a value is not allowed; the message names the setting.
     """
     chosen, file = _chosen.get() or Chosen(), settings_file()
-    if chosen.file and not file.is_file():
-        raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
-    if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
-        raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
+    if (chosen.file or os.environ.get(CONFIG_VARIABLE)) and not file.is_file():
+        raise SettingsError(f"setting config or {CONFIG_VARIABLE}: {file} is not a file; name a lightrag.yaml")
     if not file.is_file() and (other := file.with_suffix(".yml")).is_file():
         raise SettingsError(f"{other} is not read; rename it to {file}")
     check_variables(Settings)
@@ -331,8 +329,6 @@ def _first_mistake(error: ValidationError) -> str:
     name = ".".join(str(part) for part in first["loc"] if part != "[key]") or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
     said = empty if first["input"] is None else first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing" and ".prices." in name:
-        said = "a price is needed, 0 if it costs nothing"
     known = re.findall("'([^']+)'", first["ctx"]["expected"]) if first["type"] == "literal_error" else ()
     near = nearest(str(first["input"]), known)
     return f"setting {name}: {said}" + (f"; did you mean {near}?" if near else "")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from string import Formatter
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -22,17 +21,13 @@ PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
 SIDECAR, SIDECAR_SUFFIX = "sidecar", ".access"
 """The place, in a template of access values, of the text of the file beside a document; the end of that file's path."""
 
-_PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
+_QUOTED = re.compile(rf"['\"]({PARTITION.pattern})")
+_WORD = re.compile(r"\{\s*[\w.]+\s*\}")
 
 # The begin of what follows `://`, with a password, which may have a slash; a port, a drive and an ARN of S3 have none.
 _PASSWORD = re.compile(r"(?!arn:)[^/@]*:(?!\d*/)[^@]*@")
 
-_WORD = re.compile(r"\{\s*\w+\s*\}")
-
 _OF_RELATION = ("relation", "subject_type", "object_type", "kind", "unit", "single")
-
-_ALIKE = 0.75
-"""The similarity from which a word is a misspelled `partition`, such as `patition` or `partition_key`."""
 
 
 def _template(text: str | None) -> str | None:
@@ -115,11 +110,8 @@ class RowsSettings(Section):
     @field_validator("query")
     @classmethod
     def _binds_the_partition(cls, query: str | None) -> str | None:
-        _check_spelling(query or "")
-        for found in PARTITION.finditer(query or ""):
-            before = (query or "")[: found.start()]
-            if before.count("'") % 2 or before.count('"') % 2:
-                raise ValueError(f"write {found[0]} without quotes: it is bound as a text")
+        if found := _QUOTED.search(query or ""):
+            raise ValueError(f"write {found[1]} without quotes: it is bound as a text")
         return query
 
     _are_templates = field_validator("text", "title", "author", "date", "tags", "language")(_template)
@@ -187,10 +179,10 @@ class SourceSettings(Section):
     @classmethod
     def _are_of_every_partition(cls, patterns: tuple[str, ...] | dict[str, str]) -> tuple[str, ...] | dict[str, str]:
         for pattern in patterns:
-            if found := next(_partitions_in(pattern), None):
+            if found := PARTITION.search(pattern):
                 raise ValueError(
-                    f"{found} is not replaced in patterns; write {{partition}} in uri or rows.query, and here patterns "
-                    "of the paths below it"
+                    f"{found[0]} is not replaced in patterns; write {{partition}} in uri or rows.query, and here "
+                    "patterns of the paths below it"
                 )
         return patterns
 
@@ -244,8 +236,7 @@ class SourceSettings(Section):
 
     @field_validator("uri")
     @classmethod
-    def _names_partitions_and_no_secret(cls, uri: str) -> str:
-        _check_spelling(uri)
+    def _names_no_secret(cls, uri: str) -> str:
         for part in uri.split("::"):
             scheme, _, rest = part.rpartition("://")
             web = scheme.lower() in ("http", "https")
@@ -262,17 +253,3 @@ def split_host(text: str) -> tuple[str, int | None]:
     if not parts.hostname or parts.netloc != text or "@" in text or "*" in text or any(map(str.isspace, text)):
         raise ValueError(f"{text!r} is not a host; write docs.example or docs.example:8443")
     return parts.hostname, parts.port
-
-
-def _partitions_in(text: str) -> Iterator[str]:
-    """Yield what is in braces and means a partition, well spelled or not: `{partitions}`, `{Partition.day}`."""
-    for found in _PLACE.finditer(text):
-        if get_close_matches(found[1].lower(), ["partition"], cutoff=_ALIKE):
-            yield found[0]
-
-
-def _check_spelling(text: str) -> None:
-    """Raise ValueError if what means a partition is misspelled."""
-    for found in _partitions_in(text):
-        if not PARTITION.fullmatch(found):
-            raise ValueError(f"{found} is not replaced; write {{partition}}, or a dimension as in {{partition.day}}")

@@ -387,6 +387,17 @@ def test_output_tokens_without_room_are_asked_for_again_with_fewer(
     assert stream() == [f"{word} " for word in ROWS.split(" ")]
 
 
+def test_only_texts_as_long_as_one_that_left_no_room_get_fewer_output_tokens(loopback: Loopback) -> None:
+    def fault(received: Received) -> Reply | None:
+        no_room = "long" in str(received.body["messages"]) and received.body["max_tokens"] > 6000
+        return Reply.error(400, message=TOO_MANY[1]) if no_room else None
+
+    loopback.fault = fault
+    loopback.chat = lambda body: ROWS
+    chat_all([asked("long " * 900), asked("short"), asked("long " * 1000)], max_concurrency=1)
+    assert [received.body["max_tokens"] for received in loopback.requests] == [8192, 2048, 8192, 2048]
+
+
 def test_a_text_without_any_room_for_an_answer_fails(loopback: Loopback) -> None:
     loopback.fault = lambda received: Reply.error(400, message=TOO_MANY[1])
     with pytest.raises(PermanentProviderError, match="lower LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"):

@@ -255,7 +255,7 @@ def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) 
             f"type: {TYPE}\nattributes: {{settings: {{home: '{{{{ env.NOT_SET_HERE }}}}'}}}}\n",
             "setting home: it has no value, as where a template names a variable that is not set; see the `defs.yaml`",
         ),
-        (f"type: {TYPE}\nattributes: {{config: no.yaml}}\n", "setting config: .*no.yaml is not a file"),
+        (f"type: {TYPE}\nattributes: {{config: no.yaml}}\n", "LIGHTRAG_CONFIG: .*no.yaml is not a file"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None, message: str) -> None:

@@ -1,6 +1,7 @@
 """Refusal of Cypher that does more than read the graph, or lacks a parameter, before Kùzu sees it.
 
-A read-only database still reads and writes any file and loads extensions, and a parameter that is not given is null.
+A read-only database still reads and writes any file and loads extensions, which else the process alone has no right to
+do, and a parameter that is not given is null. Table functions that read files find none there.
 The text is cut as Kùzu 0.11.3's lexer cuts it; that reads `1LOAD` as a number and a clause.
 """
 
@@ -12,21 +13,10 @@ from typing import NamedTuple
 from lightrag_dagster.errors import QueryError
 
 READING = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN", "CALL")
-"""The clauses that are allowed. A statement begins with one, as well."""
+"""The clauses that are allowed, `CALL` of a table function alone. A statement begins with one, as well."""
 
 OTHERS = ("LOAD", "CREATE", "MERGE", "SET", "DELETE", "DETACH")
 """The other clauses that Kùzu knows. Anything else it does (`COPY`, `ATTACH`, …) begins a statement."""
-
-FUNCTIONS = (
-    "show_tables",
-    "table_info",
-    "show_connection",
-    "show_functions",
-    "stats_info",
-    "storage_info",
-    "db_version",
-)
-"""Table functions that `CALL` may name: they describe the graph. Others read files, or run the Cypher in a text."""
 
 # White space, arrow heads and dashes beyond ASCII. Any other character there is part of a name, or Kùzu's parser fails.
 _SEPARATORS = (
@@ -77,8 +67,9 @@ def require_reading(query: str) -> None:
                 f"{word} is not allowed here; a query may read the graph and nothing else. If it is a name, write "
                 f"`{found[place].text}` in backticks"
             )
-        if word == "CALL" and not _is_name(found, place):
-            _require_function(found[place + 1 : place + 3])
+        called = [token.text for token in found[place + 2 : place + 3]]
+        if word == "CALL" and called != ["("] and not _is_name(found, place):
+            raise QueryError("CALL is only allowed of a table function, as in CALL show_tables() RETURN *")
 
 
 def require_parameters(query: str, given: Collection[str]) -> None:
@@ -101,12 +92,6 @@ def _is_name(found: Sequence[_Token], place: int) -> bool:
     before = found[place - 1].text if place else ""
     after = found[place + 1].text if place + 1 < len(found) else ""
     return before in (".", ":") or after == ":"
-
-
-def _require_function(called: Sequence[_Token]) -> None:
-    name = called[0].text if called else ""
-    if name.lower() not in FUNCTIONS or [token.text for token in called[1:]] != ["("]:
-        raise QueryError(f"{f'CALL {name}'.rstrip()} is not allowed here; a query may call {', '.join(FUNCTIONS)}")
 
 
 def _nearest(name: str, others: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 It can then only read that graph and answer: no file and no socket can be opened, and memory has a bound.
 """
 
+import json
 import resource
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -52,7 +53,7 @@ def _give_up_rights() -> None:
 
 def _answer(channel: Channel, connection: Connection) -> bool:
     """Answer one query; return True if the process can answer another one."""
-    query, parameters, rows, seconds = wire.loads(channel.receive(IDLE_SECONDS))
+    query, parameters, rows, seconds = json.loads(channel.receive(IDLE_SECONDS))
     connection.set_query_timeout(round(seconds * 1000))
     messages = _messages(connection, query, parameters, rows)
     while True:

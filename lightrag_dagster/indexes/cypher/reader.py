@@ -1,5 +1,6 @@
 """Cypher over a finished graph, asked of a process of its own."""
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from typing import Any
 
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool, PoolClosedError
 from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, one_line
-from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
 from lightrag_dagster.settings import Settings
@@ -103,7 +103,7 @@ class CypherReader:
             raise _too_slow(seconds) from error
         except OverflowError as error:
             raise QueryError(f"the answer is larger than {_ANSWER_MB} MB; return fewer columns or rows") from error
-        except (TypeError, ValueError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise QueryError(f"Kùzu's process gave no usable answer ({one_line(error)}); ask in another way") from error
         except ChildStartError as error:
             raise StoreError(
@@ -152,24 +152,12 @@ def require_graph(generation: Generation, settings: Settings) -> Path:
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
     """Return the message for the process; raises QueryError for a query that is refused or cannot be sent."""
-    if not isinstance(query, str):
-        raise QueryError(f"the Cypher is a text, not a {type(query).__name__}")
-    if not isinstance(parameters, Mapping):
-        raise QueryError(f"parameters are values by name, not a {type(parameters).__name__}")
-    for name in parameters:
-        if not isinstance(name, str):
-            raise QueryError(f"the names of parameters are texts, not {name!r}")
-    require_reading(query)
-    require_parameters(query, parameters)
-    for name, value in parameters.items():
-        try:
-            wire.dumps(value)
-        except (RecursionError, TypeError, ValueError) as error:
-            raise QueryError(f"the parameter ${name} cannot be given to Cypher: {one_line(error)}") from error
     try:
-        return wire.dumps([query, dict(parameters), limit, seconds])
-    except ValueError as error:
-        raise QueryError(f"the Cypher is not a text that can be stored: {one_line(error)}") from error
+        require_reading(query)
+        require_parameters(query, parameters)
+        return json.dumps([query, dict(parameters), limit, seconds], ensure_ascii=False).encode()
+    except (RecursionError, TypeError, ValueError) as error:
+        raise QueryError(f"the Cypher or its parameters cannot be sent: {one_line(error)}") from error
 
 
 def _exchange(child: Child, question: bytes, seconds: float) -> Rows | bytes:
@@ -183,11 +171,11 @@ def _exchange(child: Child, question: bytes, seconds: float) -> Rows | bytes:
         left -= len(message)
         kind, content = message[:1], message[1:]
         if kind == COLUMNS:
-            columns = wire.loads(content)
+            columns = json.loads(content)
         elif kind == ROWS:
-            rows += [dict(zip(columns, row, strict=True)) for row in wire.loads(content)]
+            rows += [dict(zip(columns, row, strict=True)) for row in json.loads(content)]
         elif kind == END:
-            return Rows(columns, rows, wire.loads(content))
+            return Rows(columns, rows, json.loads(content))
         else:
             return message
 

@@ -54,11 +54,6 @@ class Batches:
         """Return the batches in some states at the host of the settings, oldest first."""
         return [batch for batch in self.ledger.batches(*states) if batch.host == self.host]
 
-    def record_requests(self) -> None:
-        """Record the requests of new batches; raises StoreError when the request file of one is gone."""
-        for batch in self.ledger.unread():
-            self.ledger.record_requests(batch, jsonl.request_keys(self._request_file(batch)))
-
     async def poll(self) -> None:
         """Ask the provider for the state of each submitted batch; an error of one is raised after the others."""
         await _each(self.at_this_host(UNDER_WAY), self._poll)
@@ -196,22 +191,17 @@ class Batches:
     async def _read_answers(self, batch: Batch, price: Price) -> "_Results":
         """Store the answers in the result files of a batch, and return what the files hold."""
         found = _Results()
-        limits = self._limits_or_none(batch)
-        estimate = batch.tokens // max(1, batch.requests)
-
-        def limit(key: str) -> int:
-            return (limits or {}).get(key) or self.settings.max_output_tokens
-
-        async for outcomes in self._results(batch, found.gone, lambda key: Most(estimate, limit(key))):
+        requests = self.ledger.keys_of(batch)
+        most = Most(batch.tokens // max(1, batch.requests), self.settings.max_output_tokens)
+        async for outcomes in self._results(batch, found.gone, most):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
-                if limits is not None and key not in limits:
+                if key not in requests:
                     found.others += 1
                 elif isinstance(outcome, FailedCallError):
-                    lost = outcome.billed or (ChatResponse("") if outcome.given_up else None)
+                    lost = outcome.billed
                     if lost and key not in found.failures:
-                        cost = batch.worst_usd / batch.requests if outcome.given_up else price.of(*lost.billed)
-                        found.usage.add(replace(lost, cost_usd=cost), stored=False)
+                        found.usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
                     found.failures[key] = outcome.error
                 elif key not in found.answered:
                     found.answered.add(key)
@@ -220,20 +210,12 @@ class Batches:
             self.responses.put_many(answers)
         return found
 
-    def _limits_or_none(self, batch: Batch) -> dict[str, int] | None:
-        """Return the output limits of the requests of a batch by response key; None if its request file is gone."""
-        try:
-            return jsonl.request_limits(self._request_file(batch))
-        except StoreError:
-            return None
-
-    async def _results(
-        self, batch: Batch, gone: list[str], most: jsonl.MostOf
-    ) -> AsyncIterator[list[jsonl.RequestOutcome]]:
+    async def _results(self, batch: Batch, gone: list[str], most: Most) -> AsyncIterator[list[jsonl.RequestOutcome]]:
         """Yield the outcomes in the provider's result files, in blocks; a file that is lost is put to those `gone`."""
         path = self.home.batch_files / f"{batch.name}.results"
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)  # the batch may be of another machine
                 of_answers = file_id == batch.output_file_id and batch.answered != 0
                 found = await self._provider.download(batch, file_id, path, of_answers=of_answers)
             except OSError as error:
@@ -251,9 +233,7 @@ class Batches:
         After such an error no extraction waits for the batch, so that only a person starts the next attempt.
         """
         default = jsonl.unanswered(self._provider.target, batch.status).error
-        limits = self._limits_or_none(batch)
-        keys = (failures if limits is None else limits).keys()
-        missing = {key: failures.get(key, default) for key in keys - answered}
+        missing = {key: failures.get(key, default) for key in self.ledger.keys_of(batch) - answered}
         access_error = next((error for error in missing.values() if isinstance(error, ProviderAccessError)), None)
         if batch.status == "failed" and batch.problem != QUEUE_FULL:
             access_error = ProviderAccessError(

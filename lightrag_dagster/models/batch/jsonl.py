@@ -1,21 +1,16 @@
 """The lines of request files and of the provider's result files."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lightrag_dagster.core.protocols import ChatResponse, token_count
+from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.models.openai_answers import ANY, MALFORMED, Most, chat_response
-from lightrag_dagster.models.openai_chat import OUTPUT_LIMITS
 from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain_told
 
-_KEY = 3  # The position of the key in a request line split at its quotes: `{"custom_id": "KEY", …`.
 _REASONS = {"expired": "it was still waiting when the batch expired", "cancelled": "the batch was cancelled"}
-
-MostOf = Callable[[str], Most]
-"""Returns the most tokens that the answer to the request with a key can have."""
 
 
 class RequestOutcome(NamedTuple):
@@ -30,27 +25,13 @@ def request_line(key: str, endpoint: str, body: dict[str, Any]) -> bytes:
     return json.dumps({"custom_id": key, "method": "POST", "url": endpoint, "body": body}).encode() + b"\n"
 
 
-def request_keys(path: Path) -> Iterator[str]:
-    """Yield the response keys of a request file."""
-    with path.open("rb") as lines:
-        for line in lines:
-            yield line.split(b'"', _KEY + 1)[_KEY].decode()
-
-
-def request_limits(path: Path) -> dict[str, int]:
-    """Return the most output tokens of each request in a request file, by response key; 0 for those without."""
-    with path.open("rb") as lines:
-        requests = map(json.loads, lines)
-        return {one["custom_id"]: max(token_count(one["body"].get(name)) for name in OUTPUT_LIMITS) for one in requests}
-
-
-def read_results(path: Path, target: Target, most: MostOf = lambda key: ANY) -> Iterator[RequestOutcome]:
-    """Yield the outcomes in a result file, with at most `most(key)` tokens; unusable lines are skipped."""
+def read_results(path: Path, target: Target, most: Most = ANY) -> Iterator[RequestOutcome]:
+    """Yield the outcomes in a result file, with at most `most` tokens; unusable lines are skipped."""
     with path.open("rb") as lines:
         yield from filter(None, (read_line(line, target, most) for line in lines))
 
 
-def read_line(line: bytes, target: Target, most: MostOf = lambda key: ANY) -> RequestOutcome | None:
+def read_line(line: bytes, target: Target, most: Most = ANY) -> RequestOutcome | None:
     """Return the outcome in a line of an output or error file, or None when the line is unusable."""
     try:
         parsed = json.loads(line)
@@ -61,7 +42,7 @@ def read_line(line: bytes, target: Target, most: MostOf = lambda key: ANY) -> Re
         return None
     # Every key of ours is of hexadecimal digits; a database may refuse others.
     ours = isinstance(key, str) and key.isascii() and key.isalnum()
-    return RequestOutcome(key, _outcome(response, error, target, most(key))) if ours else None
+    return RequestOutcome(key, _outcome(response, error, target, most)) if ours else None
 
 
 def unanswered(target: Target, status: str | None) -> FailedCallError:

@@ -50,7 +50,7 @@ REQUESTS = sa.Table(
     sa.Index("batch_requests_batch", "batch"),
     sqlite_with_rowid=False,
 )
-"""The response keys of open batches, so that each request file is read for them once."""
+"""The response keys of the requests of open batches: their request files may be on another machine."""
 
 _ANY = sa.true()
 _KINDS = {
@@ -165,16 +165,17 @@ class BatchLedger(Database):
             with self.begin() as connection:
                 connection.execute(sa.update(BATCHES).where(unchanged).values(_row(new)))
 
-    def unread(self) -> list[Batch]:
-        """Return the open batches whose requests were not recorded yet."""
-        return self.batches(*OPEN, where=~sa.exists().where(REQUESTS.c.batch == BATCHES.c.name))
-
-    def record_requests(self, batch: Batch, keys: Iterable[str]) -> None:
-        """Record the response keys of the requests of an open batch."""
+    def add(self, batch: Batch, keys: Iterable[str]) -> None:
+        """Record a new batch with the response keys of its requests, in one transaction."""
         rows = [{"key": key, "batch": batch.name} for key in keys]
-        if rows:
-            with self.begin() as connection:
-                connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
+        with self.begin() as connection:
+            connection.execute(sa.insert(BATCHES), _row(batch))
+            connection.execute(self.insert(REQUESTS).on_conflict_do_nothing(), rows)
+
+    def keys_of(self, batch: Batch) -> set[str]:
+        """Return the response keys of the requests of an open batch."""
+        with self.begin() as connection:
+            return set(connection.execute(sa.select(REQUESTS.c.key).where(REQUESTS.c.batch == batch.name)).scalars())
 
     def batch_of(self, key: str) -> Batch | None:
         """Return the open batch that has the request with a response key; None if there is none."""

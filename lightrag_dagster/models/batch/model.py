@@ -30,7 +30,6 @@ class BatchedChatModel:
     """
 
     def __init__(self, batches: Batches, account: Account, *, backfill: bool, retries: bool) -> None:
-        batches.record_requests()
         self.identity = openai_chat_identity(batches.settings)
         self.usage = Usage()
         self.awaited: set[str] = set()
@@ -108,7 +107,7 @@ class BatchedChatModel:
             or (quota is not None and self._new.tokens + tokens > quota)
         ):
             self._prepare()
-        self._lines.append(line)
+        self._lines[key] = line
         self._bytes += len(line)
         self._new.requests += 1
         self._new.tokens += tokens
@@ -127,7 +126,7 @@ class BatchedChatModel:
             price=batches.price,
             waiting=[self._waiting],
         )
-        self._lines: list[bytes] = []
+        self._lines: dict[str, bytes] = {}
         self._bytes = 0
 
     def _prepare(self) -> None:
@@ -145,9 +144,8 @@ class BatchedChatModel:
             self.awaited.remove(new.name)
         else:
             with replacing(self._batches.home.batch_files / f"{new.name}.jsonl") as path, path.open("wb") as file:
-                file.writelines(self._lines)
-            self._batches.ledger.save(new)
-            self._batches.record_requests()  # now, since the next run may be in another pod, without the file
+                file.writelines(self._lines.values())
+            self._batches.ledger.add(new, self._lines)
         self._start_batch()
 
 

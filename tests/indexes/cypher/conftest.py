@@ -24,3 +24,10 @@ def reader(graph: Path) -> Iterator[CypherReader]:
     """A reader of the graph, with one process for all tests that do not end it."""
     with closing(CypherReader(graph)) as opened:
         yield opened
+
+
+@pytest.fixture
+def own(graph: Path) -> Iterator[CypherReader]:
+    """A reader whose process a test may end."""
+    with closing(CypherReader(graph)) as opened:
+        yield opened

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.indexes.cypher.guard import FUNCTIONS, OTHERS, READING, require_parameters, require_reading
-from lightrag_dagster.indexes.cypher.reader import CypherReader, Rows
+from lightrag_dagster.indexes.cypher.guard import OTHERS, READING, require_parameters, require_reading
+from lightrag_dagster.indexes.cypher.reader import CypherReader
 from tests.indexes.cypher.bare import run
 
 BEFORE = [
@@ -80,10 +80,6 @@ ACTIONS = [
     "BEGIN TRANSACTION",
     "CHECKPOINT",
     "CALL timeout=90000",
-    "CALL read_csv_serial('{folder}/secret.csv') RETURN *",
-    "CALL `json_scan`('{folder}/secret.csv') RETURN *",
-    "CALL project_graph_cypher('g', \"LOAD FROM '{folder}/secret.csv' RETURN *\")",
-    "CALL current_setting('home_directory') RETURN *",
 ]
 
 
@@ -110,16 +106,6 @@ def test_all_clauses_of_kuzu_are_known(reader: CypherReader) -> None:
     assert isinstance(answer, str)
     [expected] = re.findall(r"expecting \{(.*?)\}", answer)
     assert set(expected.split(", ")) - {"SP"} == {*READING, *OTHERS}
-
-
-def test_no_other_table_function_is_allowed(reader: CypherReader) -> None:
-    found = run(reader, "CALL show_functions() WHERE type CONTAINS 'TABLE' RETURN DISTINCT name")
-    assert isinstance(found, Rows)
-    names = {row["name"].lower() for row in found.rows}
-    assert set(FUNCTIONS) < names
-    for name in names.difference(FUNCTIONS):
-        with pytest.raises(QueryError, match=f"CALL {name} is not allowed here; a query may call show_tables, "):
-            require_reading(f"CALL {name}('x') RETURN *")
 
 
 @pytest.mark.parametrize(
@@ -167,9 +153,10 @@ def test_any_text_may_stand_in_quotes(text: str) -> None:
         ("", "the Cypher is empty"),
         (" // nothing", "the Cypher is empty"),
         ("EXPLAIN", "the Cypher is empty"),
-        ("CALL timeout=90000", "CALL timeout is not allowed here; a query may call show_tables, "),
-        ("CALL show_tables RETURN *", "CALL show_tables is not allowed here"),
-        ("MATCH (n) CALL", "^CALL is not allowed here"),
+        ("CALL timeout=90000", r"^CALL is only allowed of a table function, as in CALL show_tables\(\) RETURN \*$"),
+        ("EXPLAIN CALL/**/timeout = 90000", "^CALL is only allowed of a table function"),
+        ("CALL show_tables RETURN *", "^CALL is only allowed of a table function"),
+        ("MATCH (n) CALL", "^CALL is only allowed of a table function"),
         ("COPY Entity FROM 'x'", "COPY is not allowed here; .* begins with MATCH, OPTIONAL, .* or CALL$"),
         ("SELECT 1", "SELECT is not allowed here; "),
         ("`MATCH` (n) RETURN n", "`MATCH` is not allowed here; "),

@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.cypher.reader import CypherReader, Rows
 from tests.graphs import graph_rows
 from tests.indexes.cypher.bare import run
@@ -50,6 +51,45 @@ def test_nothing_is_written_to_the_graph(reader: CypherReader) -> None:
     assert "read-only" in str(run(reader, "MATCH (e:Entity) SET e.name = 'x'"))
 
 
+SECRET = "'{folder}/secret.csv'"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"LOAD FROM {SECRET} RETURN *",
+        "COPY (RETURN 1) TO '{folder}/new.csv'",
+        f"COPY Entity FROM {SECRET}",
+        "EXPORT DATABASE '{folder}/new'",
+        "IMPORT DATABASE '{folder}'",
+        "INSTALL httpfs",
+        f"LOAD EXTENSION {SECRET}",
+        f"ATTACH {SECRET} AS other (dbtype kuzu)",
+        "CREATE (:Chunk {{chunk_id: 'x'}})",
+        "CREATE NODE TABLE Other(id STRING PRIMARY KEY)",
+        "MATCH (e:Entity) SET e.name = 'x'",
+        "MATCH (e:Entity) DETACH DELETE e",
+        "DROP TABLE Entity",
+        "CALL timeout=1",
+        f"CALL read_csv_serial({SECRET}) RETURN *",
+        f"CALL `json_scan`({SECRET}) RETURN *",
+        f"CALL project_graph_cypher('g', \"LOAD FROM {SECRET} RETURN *\") RETURN *",
+        "CALL create_vector_index('Entity', 'i', 'name') RETURN *",
+        "RETURN 1 /* **/ ' */; EXPORT DATABASE '{folder}/new' //'",
+        "/* **/ MATCH (n) RETURN n // */ EXPORT DATABASE '{folder}/new'",
+    ],
+)
+def test_what_does_more_than_read_is_refused_or_does_nothing(
+    own: CypherReader, graph: Path, secret: Path, query: str
+) -> None:
+    before = graph.read_bytes()
+    with pytest.raises(QueryError):
+        own.query(query.format(folder=secret.parent))
+    assert graph.read_bytes() == before
+    assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
+    assert own.query("RETURN 1 AS one").rows == [{"one": 1}]
+
+
 @LINUX
 def test_the_process_holds_its_graph_and_its_connection_alone(
     graph: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -74,14 +114,8 @@ def test_memory_is_limited(reader: CypherReader, query: str) -> None:
 
 VALUES = [
     "RETURN NULL AS a, true AS b, '日本\\n' AS c, -1 AS d, 1.5 AS e, '' AS f",
-    "RETURN date('2020-01-02') AS a, timestamp('2020-01-02 03:04:05.123456') AS b",
-    "RETURN cast('2020-01-02 03:04:05.123456789' AS TIMESTAMP_NS) AS a",
-    "RETURN cast('2020-01-02 03:04:05+02:00' AS TIMESTAMP_TZ) AS a",
-    "RETURN interval('1 year 2 months 3 days 4 hours 5 us') AS a",
-    "RETURN cast(1.25 AS DECIMAL(10, 3)) AS a, cast(170141183460469231731687303715884105727 AS INT128) AS b",
-    "RETURN uuid('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') AS a, blob('\\\\xAA\\\\x00b') AS b",
     "RETURN cast('inf' AS DOUBLE) AS a, cast(1.1 AS FLOAT) AS b",
-    "RETURN map([1, 2], ['a', 'b']) AS a, map([date('2020-01-01')], [NULL]) AS b, map(['x'], [1]) AS c",
+    "RETURN map(['x'], [1]) AS c",
     "RETURN {a: 1, b: [{c: 'x'}]} AS a, [] AS b, [[1, NULL]] AS c, cast([1, 2] AS INT64[2]) AS d",
     "RETURN union_value(a := 1) AS a, to_json({a: 1}) AS b",
     "MATCH (a)-[r]->(b) RETURN a, r, b, id(a) AS i, label(r) AS l ORDER BY l, offset(i), offset(id(b)) LIMIT 20",
@@ -102,6 +136,23 @@ def test_values_are_those_of_kuzu(reader: CypherReader, graph: Path, query: str)
     assert found
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("sum(cast(7 AS INT64))", 7),
+        ("cast(170141183460469231731687303715884105727 AS INT128)", 2**127 - 1),
+        ("cast(1.25 AS DECIMAL(10, 3))", 1.25),
+        ("date('2020-01-02')", "2020-01-02"),
+        ("map([7], [interval('1 day')])", {"7": "1 day, 0:00:00"}),
+        ("uuid('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+    ],
+)
+def test_what_json_does_not_have_is_a_number_or_a_text(reader: CypherReader, value: str, expected: object) -> None:
+    [found] = reader.query(f"RETURN {value} AS value").rows
+    assert found["value"] == expected
+    assert type(found["value"]) is type(expected)
+
+
 def test_parameters_are_those_given(reader: CypherReader, graph: Path) -> None:
     given = {
         "text": "it's", "number": 3, "share": 0.5, "truth": True, "nothing": None, "list": ["a", "b"], "map": {"a": 1},
@@ -113,4 +164,4 @@ def test_parameters_are_those_given(reader: CypherReader, graph: Path) -> None:
 
 def test_what_kuzu_needs_is_there_before_it_loses_its_rights(reader: CypherReader) -> None:
     found = reader.query("RETURN gen_random_uuid() AS a, current_timestamp() AS b, current_date() AS c").rows
-    assert [type(value).__name__ for value in found[0].values()] == ["UUID", "datetime", "date"]
+    assert [type(value).__name__ for value in found[0].values()] == ["str", "str", "str"]

@@ -116,16 +116,15 @@ def test_of_batches_only_those_that_are_waited_for_are_read(address: Address) ->
 
 def test_a_request_is_in_its_batch_until_that_is_collected(address: Address) -> None:
     with BatchLedger(address) as ledger:
-        ledger.save(batch("a"), batch("b", PREPARED), batch("c", COLLECTED))
-        assert [one.name for one in ledger.unread()] == ["a", "b"]
-        ledger.record_requests(batch("a"), ["k", "l"])
-        ledger.record_requests(batch("b"), ["l", "m"])
-        assert ledger.unread() == []
+        ledger.add(batch("a"), ["k", "l"])
+        ledger.add(batch("b", PREPARED), ["l", "m"])
+        ledger.save(batch("c", COLLECTED))
+        assert [ledger.keys_of(batch(name)) for name in "abc"] == [{"k", "l"}, {"m"}, set()]
         found = [ledger.batch_of(key) for key in "klmn"]
         assert [one and one.name for one in found] == ["a", "a", "b", None]
         ledger.save(batch("a", COLLECTED))
         assert ledger.batch_of("k") is None
-        assert ledger.unread() == []
+        assert ledger.keys_of(batch("a")) == set()
 
 
 def test_a_batch_that_an_older_version_wrote_is_replaced(address: Address) -> None:
