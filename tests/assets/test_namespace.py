@@ -95,11 +95,8 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
             for entry in instance.all_logs(one.run_id, of_type=kinds)
         ]
     assert {(one.check_name, one.asset_key.path[0], one.partition, one.passed) for one in checks} == {
-        ("failed_documents", "finance", "finance-notes", True),
         ("words_read", "finance", "finance-notes", True),
         ("types_known", "finance", "finance-notes", True),
-        ("failed_chunks", "finance", "finance-notes", True),
-        ("rejected_rows", "finance", "finance-notes", True),
         ("accepted", "finance", "finance-notes", True),
         ("names_found", "finance", "finance-notes", True),
         ("names_grounded", "finance", "finance-notes", True),
