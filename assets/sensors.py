@@ -48,11 +48,8 @@ CONDITION_CHECK_SECONDS = 30
 BATCH_CHECK_SECONDS = 300
 """A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
 
-RETRY_SECONDS = 3600
-"""Passing failures have mostly passed after an hour, and the runs page stays readable. A run that was killed is worth
-another at the next tick, so that there are two an hour at most."""
-
-_RUN_KEY = "dagster/run_key"
+RETRY_SECONDS = 1800
+"""Passing failures have mostly passed after this time, and the runs page stays readable."""
 
 FOLLOWS_DATA = (
     (
@@ -170,14 +167,13 @@ def batches(
         dg.RunRequest(
             job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
-            run_key=key,
+            run_key=_run_key(namespace, f"{waiting.source} {digest(waiting.backfill, states)}"),
             tags={COMMAND_TAG: "batches", ACCOUNT_TAG: waiting.run},
         )
         for waiting, states in due.items()
         if waiting.source in partitions
-        and (key := _unused_key(context.instance, namespace, f"{waiting.source} {digest(waiting.backfill, states)}"))
     ]
-    return requests or dg.SkipReason("every waiting extraction has open batches, or had its runs of this hour")
+    return requests or dg.SkipReason("every waiting extraction has open batches")
 
 
 def publish_accepted(
@@ -220,10 +216,8 @@ def _publication(context: dg.SensorEvaluationContext, lightrag: LightRAG) -> dg.
     # After another snapshot it is a new request, as where a document is deleted and restored.
     snapshots = (one and one.sequence for one in (newest, situation.published))
     wanted = f"{wanted} {digest(*snapshots)}"
-    if key := _unused_key(context.instance, namespace, wanted):
-        tags = {COMMAND_TAG: "publish", ACCOUNT_TAG: digest(wanted)}  # all attempts have one budget
-        return dg.RunRequest(run_key=key, asset_selection=selection, tags=tags)
-    return dg.SkipReason("the same tables had their runs of this hour; the next hour has another")
+    tags = {COMMAND_TAG: "publish", ACCOUNT_TAG: digest(wanted)}  # all attempts have one budget
+    return dg.RunRequest(run_key=_run_key(namespace, wanted), asset_selection=selection, tags=tags)
 
 
 def _to_merge(situation: Situation) -> str | None:
@@ -240,19 +234,9 @@ def _to_merge(situation: Situation) -> str | None:
     return wanted.hash
 
 
-def _unused_key(instance: dg.DagsterInstance, namespace: Namespace, wanted: str) -> str | None:
-    """Return the key of a run for what is wanted: once an hour, and once more where that run failed; else None.
-
-    Dagster launches no second run of a sensor for one key.
-    """
-    for attempt in ("first", "second"):
-        key = f"{namespace.named(wanted)} {int(time.time() // RETRY_SECONDS)} {attempt}"
-        found = instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: key}), limit=1)
-        if not found:
-            return key
-        if found[0].status not in (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED):
-            return None
-    return None
+def _run_key(namespace: Namespace, wanted: str) -> str:
+    """Return the key of a run for what is wanted; Dagster launches no second run of a sensor for one key."""
+    return f"{namespace.named(wanted)} {int(time.time() // RETRY_SECONDS)}"
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:
