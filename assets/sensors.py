@@ -21,7 +21,7 @@ from lightrag_dagster.assets.jobs import JOBS, Job, is_wanted
 from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, REASON
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.assets.partitions import keep_in_step, sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
@@ -131,24 +131,17 @@ def build_sensors(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.Sensor
     return [one for one in sensors if is_wanted(namespace.without(one.name), settings)]
 
 
-def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
+def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SkipReason:
     """Add a partition for each new source, and delete that of each source that is gone, unless it is withheld.
 
     Raises:
         StoreError: the partitions are those of another home.
     """
-    namespace = Namespace(lightrag.settings.namespace)
-    sign(context.instance, namespace, lightrag.home)
+    sign(context.instance, Namespace(lightrag.settings.namespace), lightrag.home)
     if not is_wanted("publish_accepted", lightrag.settings):  # which tells elsewhere
         alerts.tell(context.instance, alerts.place_of(lightrag), idle=False)
-    situation = Situation.looking(lightrag.settings)
-    wanted = {*situation.sources, *situation.absent}
-    known = set(context.instance.get_dynamic_partitions(namespace.partitions))
-    added, removed = sorted(wanted - known), sorted(known - wanted)
-    alerts.removed(context.instance, alerts.place_of(lightrag), removed)
-    requests = [namespace.sources.build_add_request(added)] if added else []
-    removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    return dg.SensorResult(dynamic_partitions_requests=[*requests, *removals])
+    keep_in_step(context.instance, Situation.looking(lightrag.settings))
+    return dg.SkipReason("each source has a partition")
 
 
 def batches(

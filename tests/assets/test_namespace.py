@@ -45,7 +45,7 @@ def deployment(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> list[dg.RunRequest]:
-    """Evaluate a sensor as the daemon does, and do to the partitions what it asks for."""
+    """Evaluate a sensor as the daemon does."""
     definitions = build_definitions(settings)
     sensor_def = definitions.get_repository_def().get_sensor_def(Namespace(settings.namespace).named(sensor))
     context = dg.build_sensor_context(
@@ -54,14 +54,7 @@ def evaluate(settings: Settings, instance: dg.DagsterInstance, sensor: str) -> l
         resources={Namespace(settings.namespace).resource: LightRAG(settings)},
         instance_ref=instance.get_ref(),
     )
-    made = sensor_def.evaluate_tick(context)
-    for request in made.dynamic_partitions_requests or []:
-        if isinstance(request, dg.AddDynamicPartitionsRequest):
-            instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
-        else:
-            for key in request.partition_keys:
-                instance.delete_dynamic_partition(request.partitions_def_name, key)
-    return list(made.run_requests or [])
+    return list(sensor_def.evaluate_tick(context).run_requests or [])
 
 
 def ingest(settings: Settings, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:

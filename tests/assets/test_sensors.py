@@ -29,7 +29,6 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
-from lightrag_dagster.orchestration.jobs import Jobs
 from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.scopes import scope_snapshot
 from lightrag_dagster.pipeline.situation import Situation
@@ -54,15 +53,8 @@ def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
 
 
 def synchronise(instance: dg.DagsterInstance, settings: Settings) -> None:
-    """Do to the partitions what the sensor asks for."""
-    result = source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
-    assert isinstance(result, dg.SensorResult)
-    for request in result.dynamic_partitions_requests or []:
-        if isinstance(request, dg.AddDynamicPartitionsRequest):
-            instance.add_dynamic_partitions("source", list(request.partition_keys))
-        else:
-            for key in request.partition_keys:
-                instance.delete_dynamic_partition("source", key)
+    """Let the sensor keep the partitions in step."""
+    source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
 
 
 def ingest(settings: Settings, instance: dg.DagsterInstance, source: str) -> dg.ExecuteInProcessResult:
@@ -332,18 +324,13 @@ def test_the_runs_of_others_are_not_recorded(
     assert received == []
 
 
-@pytest.mark.parametrize("by_command", [False, True])
 def test_of_a_source_that_was_removed_nothing_fails_any_more(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], by_command: bool
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
     publishes(instance, settings)
     write_source(settings, "notes", {"river.md": RIVER})
-    if by_command:
-        with display(Console(quiet=True)) as view:
-            Jobs(settings, instance, view, "run", "account").sync_partitions(["notes"])
-    else:
-        synchronise(instance, settings)
+    synchronise(instance, settings)
     publishes(instance, settings)
     assert [b"works again" in body for body in received] == [False, True]
 
