@@ -52,17 +52,11 @@ RETRY_SECONDS = 1800
 """Passing failures have mostly passed after this time, and the runs page stays readable."""
 
 FOLLOWS_DATA = (
-    (
-        dg.AutomationCondition.any_deps_match(
-            dg.AutomationCondition.data_version_changed() | dg.AutomationCondition.will_be_requested()
-        )
-        | dg.AutomationCondition.newly_missing()
-    ).since_last_handled()
-    & ~dg.AutomationCondition.any_deps_missing()
-    & ~dg.AutomationCondition.any_deps_in_progress()
-    & ~dg.AutomationCondition.in_progress()
-).with_label("follows data versions")
-"""Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
+    dg.AutomationCondition.eager()
+    .replace("any_deps_updated", dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed()))
+    .with_label("follows data versions")
+)
+"""`eager`, but for what is made again with the same content, at which that fires too. `code_version_changed` is left
 out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
 
 _FAILURES_KEPT = 1000
