@@ -2,13 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import dagster as dg
 
 from lightrag_dagster.assets.knowledge_base import gates, integrity, scope_published
-from lightrag_dagster.assets.metadata import REASON, IngestConfig, Metadata, is_backfill, lost_rows, warned
+from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, lost_rows, warned
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.status_report import all_published
@@ -16,13 +15,19 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.errors import DecisionError, LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
-from lightrag_dagster.pipeline.losses import completeness_warnings, decision_warnings, source_warning, unread_warning
+from lightrag_dagster.pipeline.losses import (
+    completeness_warnings,
+    decision_warnings,
+    lost_of_source,
+    source_warning,
+    unread_warning,
+)
 from lightrag_dagster.pipeline.passes import misnamed_passes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, accepted, failed_share, judge, judge_pass
+from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MAX_LOST_WORDS = 0.02
@@ -82,8 +87,10 @@ def _in_own_run(check: "SourceCheck") -> Callable[..., dg.AssetCheckResult]:
 
 
 def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
-    """Judge the tables of one source again."""
-    judged = judge(_tables(lightrag, backfill), source, Bounds.of(lightrag.settings))
+    """Judge the tables of one source again, and count what is lost of it, as the last lines of `run` do."""
+    tables = _tables(lightrag, backfill)
+    judged = judge(tables, source, Bounds.of(lightrag.settings))
+    losses = lost_of_source(source, tables.current_versions(source))
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
@@ -92,6 +99,7 @@ def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
             "failed_documents": judged.failed_documents,
             "failed_chunks": judged.failed_chunks,
             "rejected_rows": judged.rejected_rows,
+            **{f"{loss.of}: {kind}": rows for loss in losses for kind, rows in loss.counts.items()},
             **({REASON: judged.reason} if judged.reason else {}),
         },
     )
@@ -167,19 +175,13 @@ def _tables(lightrag: LightRAG, backfill: bool) -> SourceTables:
     return lightrag.tables(candidate=backfill)
 
 
-def _few_rows_rejected(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
-    version = _tables(lightrag, backfill).require("parsed", source)
-    rows, allowed = AnswerRows.of(version.sums), lightrag.settings.extraction.max_rejected_share
-    about = {"reasons": version.counts.get("reason", {}), "share": rows.share, "allowed": allowed}
-    return _within(rows.share <= allowed, version.sums | about)
-
-
 def _few_words_lost(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Warn of files of which a reader lost words."""
     sums = _tables(lightrag, backfill).require("raw_documents", source).sums
     lost, words = (sums.get(column, 0) for column in ("lost_words", "file_words"))
     counted = {"lost_words": lost, "file_words": words, "allowed": MAX_LOST_WORDS}
-    return _within(lost <= MAX_LOST_WORDS * words, counted)
+    few = lost <= MAX_LOST_WORDS * words
+    return dg.AssetCheckResult(passed=few, severity=dg.AssetCheckSeverity.WARN, metadata=counted)
 
 
 def _types_known(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
@@ -187,18 +189,6 @@ def _types_known(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetChe
     documents = _tables(lightrag, backfill).require("raw_documents", source)
     warning = unread_warning(source, {"raw_documents": documents})
     return warned(filter(None, [warning]), {"files": documents.rows, "skipped": documents.count("status", "skipped")})
-
-
-def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
-    version = _tables(lightrag, backfill).require(table, source)
-    share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
-    about = {"share": share, "allowed": allowed, "reasons": version.reasons}
-    return _within(share <= allowed, {**lost_rows(source, {table: version}), **about})
-
-
-def _within(passed: bool, metadata: Metadata) -> dg.AssetCheckResult:
-    """Return the result of a check that warns, without words, of a number beyond its limit."""
-    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
 
 
 def _judged_names(counted: Mapping[str, GroundedNames]) -> dg.AssetCheckResult:
@@ -253,13 +243,6 @@ def judged_each(
 SOURCE_CHECKS = [
     SourceCheck(
         "raw_documents",
-        "failed_documents",
-        partial(_few_failed, "raw_documents"),
-        "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
-        "types that cannot be read, do not count.",
-    ),
-    SourceCheck(
-        "raw_documents",
         "words_read",
         _few_words_lost,
         f"Of the words that the files hold, counted apart from their readers, at most {MAX_LOST_WORDS:.0%} are missing "
@@ -273,24 +256,11 @@ SOURCE_CHECKS = [
     ),
     SourceCheck(
         "extractions",
-        "failed_chunks",
-        partial(_few_failed, "extractions"),
-        "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
-    ),
-    SourceCheck(
-        "extractions",
         "outdated",
         _alone(judged_outdated),
         "No row was made with other prompts, models or settings than today's. The metadata has the partitions to "
         "choose for a backfill; each morning's report looks too.",
         judged_outdated,
-    ),
-    SourceCheck(
-        "parsed",
-        "rejected_rows",
-        _few_rows_rejected,
-        "The share of rows in the model's answers that could not be used is at or under "
-        "extraction.max_rejected_share. Answers that were accepted with a larger share stay accepted.",
     ),
     SourceCheck(
         "entity_mentions",

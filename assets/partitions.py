@@ -8,8 +8,11 @@ from pathlib import Path
 
 import dagster as dg
 
+from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import home_id
 from lightrag_dagster.storage.locking import building
@@ -40,6 +43,17 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         if signed != signature:
             instance.delete_dynamic_partition(signatures, signed)
     instance.add_dynamic_partitions(signatures, [signature])
+
+
+def keep_in_step(instance: dg.DagsterInstance, situation: Situation) -> None:
+    """Make Dagster's partitions the sources; of those that were removed, nothing fails any more."""
+    name = Namespace(situation.settings.namespace).partitions
+    sources = {*situation.sources, *situation.absent}
+    known = set(instance.get_dynamic_partitions(name))
+    for gone in known - sources:
+        instance.delete_dynamic_partition(name, gone)
+    alerts.removed(instance, alerts.place_of(LightRAG(situation.settings)), known - sources)
+    instance.add_dynamic_partitions(name, sorted(sources - known))
 
 
 def is_own(instance: dg.DagsterInstance, home: Home) -> bool:

@@ -21,7 +21,7 @@ from lightrag_dagster.assets.jobs import JOBS, Job, is_wanted
 from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, REASON
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.assets.partitions import keep_in_step, sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
@@ -48,24 +48,15 @@ CONDITION_CHECK_SECONDS = 30
 BATCH_CHECK_SECONDS = 300
 """A batch takes minutes at least and a day at most, so that five minutes more are nothing, and polite."""
 
-RETRY_SECONDS = 3600
-"""Passing failures have mostly passed after an hour, and the runs page stays readable. A run that was killed is worth
-another at the next tick, so that there are two an hour at most."""
-
-_RUN_KEY = "dagster/run_key"
+RETRY_SECONDS = 1800
+"""Passing failures have mostly passed after this time, and the runs page stays readable."""
 
 FOLLOWS_DATA = (
-    (
-        dg.AutomationCondition.any_deps_match(
-            dg.AutomationCondition.data_version_changed() | dg.AutomationCondition.will_be_requested()
-        )
-        | dg.AutomationCondition.newly_missing()
-    ).since_last_handled()
-    & ~dg.AutomationCondition.any_deps_missing()
-    & ~dg.AutomationCondition.any_deps_in_progress()
-    & ~dg.AutomationCondition.in_progress()
-).with_label("follows data versions")
-"""Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
+    dg.AutomationCondition.eager()
+    .replace("any_deps_updated", dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed()))
+    .with_label("follows data versions")
+)
+"""`eager`, but for what is made again with the same content, at which that fires too. `code_version_changed` is left
 out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
 
 _FAILURES_KEPT = 1000
@@ -134,24 +125,17 @@ def build_sensors(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.Sensor
     return [one for one in sensors if is_wanted(namespace.without(one.name), settings)]
 
 
-def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
+def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SkipReason:
     """Add a partition for each new source, and delete that of each source that is gone, unless it is withheld.
 
     Raises:
         StoreError: the partitions are those of another home.
     """
-    namespace = Namespace(lightrag.settings.namespace)
-    sign(context.instance, namespace, lightrag.home)
+    sign(context.instance, Namespace(lightrag.settings.namespace), lightrag.home)
     if not is_wanted("publish_accepted", lightrag.settings):  # which tells elsewhere
         alerts.tell(context.instance, alerts.place_of(lightrag), idle=False)
-    situation = Situation.looking(lightrag.settings)
-    wanted = {*situation.sources, *situation.absent}
-    known = set(context.instance.get_dynamic_partitions(namespace.partitions))
-    added, removed = sorted(wanted - known), sorted(known - wanted)
-    alerts.removed(context.instance, alerts.place_of(lightrag), removed)
-    requests = [namespace.sources.build_add_request(added)] if added else []
-    removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    return dg.SensorResult(dynamic_partitions_requests=[*requests, *removals])
+    keep_in_step(context.instance, Situation.looking(lightrag.settings))
+    return dg.SkipReason("each source has a partition")
 
 
 def batches(
@@ -170,14 +154,13 @@ def batches(
         dg.RunRequest(
             job_name=namespace.named("backfill" if waiting.backfill else "ingest"),
             partition_key=waiting.source,
-            run_key=key,
+            run_key=_run_key(namespace, f"{waiting.source} {digest(waiting.backfill, states)}"),
             tags={COMMAND_TAG: "batches", ACCOUNT_TAG: waiting.run},
         )
         for waiting, states in due.items()
         if waiting.source in partitions
-        and (key := _unused_key(context.instance, namespace, f"{waiting.source} {digest(waiting.backfill, states)}"))
     ]
-    return requests or dg.SkipReason("every waiting extraction has open batches, or had its runs of this hour")
+    return requests or dg.SkipReason("every waiting extraction has open batches")
 
 
 def publish_accepted(
@@ -220,10 +203,8 @@ def _publication(context: dg.SensorEvaluationContext, lightrag: LightRAG) -> dg.
     # After another snapshot it is a new request, as where a document is deleted and restored.
     snapshots = (one and one.sequence for one in (newest, situation.published))
     wanted = f"{wanted} {digest(*snapshots)}"
-    if key := _unused_key(context.instance, namespace, wanted):
-        tags = {COMMAND_TAG: "publish", ACCOUNT_TAG: digest(wanted)}  # all attempts have one budget
-        return dg.RunRequest(run_key=key, asset_selection=selection, tags=tags)
-    return dg.SkipReason("the same tables had their runs of this hour; the next hour has another")
+    tags = {COMMAND_TAG: "publish", ACCOUNT_TAG: digest(wanted)}  # all attempts have one budget
+    return dg.RunRequest(run_key=_run_key(namespace, wanted), asset_selection=selection, tags=tags)
 
 
 def _to_merge(situation: Situation) -> str | None:
@@ -240,19 +221,9 @@ def _to_merge(situation: Situation) -> str | None:
     return wanted.hash
 
 
-def _unused_key(instance: dg.DagsterInstance, namespace: Namespace, wanted: str) -> str | None:
-    """Return the key of a run for what is wanted: once an hour, and once more where that run failed; else None.
-
-    Dagster launches no second run of a sensor for one key.
-    """
-    for attempt in ("first", "second"):
-        key = f"{namespace.named(wanted)} {int(time.time() // RETRY_SECONDS)} {attempt}"
-        found = instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: key}), limit=1)
-        if not found:
-            return key
-        if found[0].status not in (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED):
-            return None
-    return None
+def _run_key(namespace: Namespace, wanted: str) -> str:
+    """Return the key of a run for what is wanted; Dagster launches no second run of a sensor for one key."""
+    return f"{namespace.named(wanted)} {int(time.time() // RETRY_SECONDS)}"
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

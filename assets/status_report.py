@@ -1,6 +1,6 @@
 """`status_report`: the published, pending, rejected and outdated rows of each source."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,9 +22,6 @@ from lightrag_dagster.spending.ledger import Ledger
 VERIFYING_DAY = 6
 """Sunday, when every published file is read."""
 
-_MOST_COSTS = 60
-"""Most rows of the table of costs."""
-
 
 @asset(
     deps=all_of("extractions"),
@@ -40,7 +37,7 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
     with stopwatch() as watch:
         look_upstream(context.instance, lightrag.settings)
         states = pending(Situation.looking(lightrag.settings))
-        costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
+        costs = Ledger(lightrag.home.ledger).costs(["month"])
         _log_outdated(context, lightrag, states)
     advice = lacking(context.instance, Namespace(lightrag.settings.namespace))
     for line in advice:
@@ -81,6 +78,7 @@ def report(
 ) -> dg.MaterializeResult:
     """Return what is shown of pending work, which it took some seconds to find, of `costs`, and of the instance."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
+    month = f"{datetime.now(UTC):%Y-%m}"
     metadata = {
         "sources": dg.MetadataValue.md(_table(states)),
         "rejected": len(states.rejected),
@@ -90,32 +88,11 @@ def report(
         "losses": [str(loss) for loss in states.losses],
         "warnings": states.warnings,
         "seconds": seconds,
-        **_spent(costs),
+        "cost_usd_this_month": round(sum(row["cost_usd"] for row in costs if row["month"] == month), 6),
+        "cost_usd": round(sum(row["cost_usd"] for row in costs), 6),
         **({"instance": list(advice)} if advice else {}),
     }
     return materialised(digest(shown, states.outdated, states.graph == "not built yet"), metadata)
-
-
-def _spent(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the cost of this month, which Dagster draws over the mornings, and a table of the latest months."""
-    month = f"{datetime.now(UTC):%Y-%m}"
-    paid = [row for row in costs if row["cost_usd"]]
-    rows = [
-        [row["month"] or "", row["source"] or "the knowledge base", f"{row['cost_usd']:,.4f}"] for row in reversed(paid)
-    ]
-    table = markdown_table(
-        ["month", "source", "US dollars"], [[cell(one) for one in row] for row in rows[:_MOST_COSTS]]
-    )
-    return {
-        "cost_usd_this_month": _total(row["cost_usd"] for row in paid if row["month"] == month),
-        "cost_usd": _total(row["cost_usd"] for row in paid),
-        "costs": dg.MetadataValue.md(table if rows else "none"),
-    }
-
-
-def _total(costs: Iterable[float]) -> float:
-    """Return a sum without the digits that adding of binary fractions makes, which the UI would show."""
-    return float(round(sum(costs), 6))
 
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:

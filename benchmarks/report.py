@@ -7,7 +7,7 @@
 HOME is made from made-up passages unless it is there, with the rules, without a model. They name fewer new things than
 those of `benchmarks.passages` do by default, so that about 10,000 entities have 30,000 relations. Prints seconds of the
 writer, bytes, and of some openings of the file the milliseconds from its navigation until the picture was painted, and
-until search and texts were there; each in a new browser, with two processors if the machine has no more.
+until search was there; each in a new browser, with two processors if the machine has no more.
 """
 
 import argparse

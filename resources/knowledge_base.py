@@ -50,11 +50,6 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     def _can_be_used(cls, settings: dict[str, Any]) -> dict[str, Any]:
         if given := settings.keys() & {"home", "scope", "database"}:
             raise ValueError(f"{min(given)} is an argument of its own; leave it out of `settings`")
-        if name := _variable(settings):  # of which Dagster would make {"env": name}
-            raise ValueError(
-                f'EnvVar({name!r}) is read by no setting; write "${name}" in headers, its name in `api_key_env`, or '
-                "leave the setting out and set its LIGHTRAG_… variable"
-            )
         check_names(settings)
         return settings
 
@@ -91,9 +86,3 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         if self._opened is not None:
             self._opened.close()
             self._opened = None
-
-
-def _variable(value: Any) -> str | None:
-    """Return the name of the first `EnvVar` in a value; None if there is none."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return getattr(value, "env_var_name", None) or next(filter(None, map(_variable, inside)), None)

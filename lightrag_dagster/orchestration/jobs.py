@@ -12,7 +12,7 @@ from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
 from lightrag_dagster.assets.jobs import MAX_RUNTIME_TAG
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.assets.partitions import keep_in_step, sign
 from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import StoreError
@@ -44,15 +44,6 @@ class Jobs:
         # Of no pool: a command holds the builder's lock, for which a step of the daemon waits while it is in its pool.
         self._definitions = build_definitions(settings, pools=False)
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
-
-    def sync_partitions(self, names: Sequence[str]) -> None:
-        """Make Dagster's partitions these sources."""
-        name = self._namespace.partitions
-        known = set(self._instance.get_dynamic_partitions(name))
-        for gone in known - set(names):
-            self._instance.delete_dynamic_partition(name, gone)
-        alerts.removed(self._instance, self._place, known - set(names))
-        self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
 
     def execute(self, job: str, config: dict[str, Any] | None = None, assets: Sequence[str] = ()) -> None:
         """Run one job over all sources and show its steps; raises the error of a step.
@@ -140,6 +131,5 @@ def open_jobs(
         end_orphans(instance, home, Namespace(settings.namespace))
         jobs = Jobs(settings, instance, display, command, account or str(uuid4()))
         if partitions:
-            situation = Situation.looking(settings, refreshed=True)
-            jobs.sync_partitions([*situation.sources, *situation.absent])
+            keep_in_step(instance, Situation.looking(settings, refreshed=True))
         yield jobs

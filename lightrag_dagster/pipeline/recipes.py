@@ -47,7 +47,7 @@ _REVISIONS = {
     "facts": 10,
     "merge": 15,
     "stores": 16,
-    "report": 5,
+    "report": 6,
     "duplicates": 2,
 }
 

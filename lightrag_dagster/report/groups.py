@@ -1,6 +1,5 @@
 """The groups of a picture: communities, or types of entities where the algorithm is not installed."""
 
-import colorsys
 from collections import Counter
 from typing import NamedTuple
 
@@ -85,10 +84,5 @@ def _types(entities: pa.Table) -> Groups:
 
 
 def colours(number: int) -> list[str]:
-    """Return a colour for each of some groups: the first ones are easily told apart."""
-    found = list(_COLOURS[:number])
-    for one in range(len(_COLOURS), number):
-        hue = one * 0.618034 % 1
-        red, green, blue = colorsys.hls_to_rgb(hue, 0.48 + 0.06 * (one % 3 - 1), 0.38)
-        found.append(f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}")
-    return found
+    """Return a colour for each of some groups: the first ones have one of their own."""
+    return [_COLOURS[one % len(_COLOURS)] for one in range(number)]

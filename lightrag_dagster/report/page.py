@@ -11,8 +11,6 @@ from lightrag_dagster.report.fitting import as_json
 
 _SCRIPTS = ("data.js", "graph.js", "panel.js", "table.js", "main.js")
 _LICENCES = ("sigma", "graphology", "events", "graphology-utils")
-_TEXTS = ("entities.description", "relations.keywords", "quotes", "documents", "left_out")
-"""Parts of the data that are read after the picture is drawn."""
 
 
 def page_of(title: str, data: dict[str, Any]) -> str:
@@ -22,30 +20,15 @@ def page_of(title: str, data: dict[str, Any]) -> str:
     graphology = f"/*\n{licences}\n*/\n{_read('page/vendored/graphology.umd.min.js')}".partition("//# sourceMapping")[0]
     scripts = {"graphology": graphology, "sigma": _read("page/vendored/sigma.min.js"), "script": script}
     style = _read("page/report.css")
-    shown, texts = _divided(data)
     parts = {
         "policy": _policy(style, scripts.values()),
         "title": escape(title),
         "heading": escape(title),
         "style": style,
-        "shown": as_json(shown),
-        "texts": as_json(texts),
+        "shown": as_json(data),
         **scripts,
     }
     return _filled(_read("page/report.html"), parts)
-
-
-def _divided(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data in two parts: what the picture and the table need, and all other texts."""
-    shown = {name: dict(value) if isinstance(value, dict) else value for name, value in data.items()}
-    texts: dict[str, Any] = {}
-    for path in _TEXTS:
-        name, _, column = path.partition(".")
-        if column:
-            texts.setdefault(name, {})[column] = shown[name].pop(column)
-        else:
-            texts[name] = shown.pop(name)
-    return shown, texts
 
 
 def _policy(style: str, scripts: Any) -> str:

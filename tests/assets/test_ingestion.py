@@ -70,9 +70,6 @@ def test_materialisations_report_rows_schema_and_calls(
     assert (extractions["calls"], extractions["ok"], extractions["kept"], extractions["outdated"]) == (4, 2, 0, 0)
     checks = result.get_asset_check_evaluations()
     assert {check.check_name for check in checks} == {
-        "failed_documents",
-        "failed_chunks",
-        "rejected_rows",
         "names_found",
         "names_grounded",
         "accepted",
@@ -103,8 +100,10 @@ def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.Dag
     path, status, error = cells(metadata_of(result, "raw_documents")["failures"])[3:]
     assert (path, status, error[:15]) == ("broken.txt", "failed", "not valid UTF-8")
     failed = failed_checks(result)
-    assert set(failed) == {"failed_documents", "accepted"}
+    assert set(failed) == {"accepted"}
     assert failed["accepted"].severity is dg.AssetCheckSeverity.ERROR
+    counted = {name: value.value for name, value in failed["accepted"].metadata.items()}
+    assert (counted["failed_documents"], counted["documents: failed"], counted["documents: skipped"]) == (0.5, 1, 0)
     assert "max_failed_share allows; broken.txt: not valid UTF-8" in str(failed["accepted"].metadata["reason"].value)
     assert accepted(Home(settings.home), "notes") is None
 
@@ -131,10 +130,8 @@ def test_rows_that_cannot_be_used_are_metadata_and_a_check(
     metadata = {name: value.value for name, value in event.metadata.items()}
     assert (metadata["rejected_rows"], metadata["reasons"]) == (3, {"entity with 2 of 4 fields": 1})
     failed = failed_checks(result)
-    assert set(failed) == {"rejected_rows", "accepted"}
-    assert failed["rejected_rows"].severity is dg.AssetCheckSeverity.WARN
-    counted = {name: value.value for name, value in failed["rejected_rows"].metadata.items()}
-    assert (counted["rejected_rows"], counted["reasons"]) == (3, {"entity with 2 of 4 fields": 1})
+    assert set(failed) == {"accepted"}
+    assert failed["accepted"].metadata["rows of answers: rejected"].value == 3
     assert "more than the 10.0% that extraction" in str(failed["accepted"].description)
     more = asking.changed(extraction={"max_rejected_share": 0.3})
     assert failed_checks(ingest(more, instance, "notes")) == {}
@@ -240,7 +237,7 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert "mentions" in steps(first, dg.DagsterEventType.STEP_SKIPPED)
     # Nothing was measured, so no check passes.
     checks = {check.check_name for check in first.get_asset_check_evaluations()}
-    assert checks == {"failed_documents", "words_read", "types_known"}
+    assert checks == {"words_read", "types_known"}
     assert not first.asset_materializations_for_node("extractions")
     assert accepted(Home(by_batch.home), "notes") is None
     runs = []

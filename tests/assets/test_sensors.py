@@ -29,7 +29,6 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
-from lightrag_dagster.orchestration.jobs import Jobs
 from lightrag_dagster.pipeline.inputs import next_publication
 from lightrag_dagster.pipeline.scopes import scope_snapshot
 from lightrag_dagster.pipeline.situation import Situation
@@ -54,15 +53,8 @@ def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
 
 
 def synchronise(instance: dg.DagsterInstance, settings: Settings) -> None:
-    """Do to the partitions what the sensor asks for."""
-    result = source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
-    assert isinstance(result, dg.SensorResult)
-    for request in result.dynamic_partitions_requests or []:
-        if isinstance(request, dg.AddDynamicPartitionsRequest):
-            instance.add_dynamic_partitions("source", list(request.partition_keys))
-        else:
-            for key in request.partition_keys:
-                instance.delete_dynamic_partition("source", key)
+    """Let the sensor keep the partitions in step."""
+    source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
 
 
 def ingest(settings: Settings, instance: dg.DagsterInstance, source: str) -> dg.ExecuteInProcessResult:
@@ -169,31 +161,24 @@ def test_what_was_published_before_is_asked_for_again(instance: dg.DagsterInstan
     assert len({*keys}) == 3
 
 
-def test_a_publication_that_was_killed_is_asked_for_again_once_an_hour(
+def test_a_publication_that_was_killed_is_asked_for_again_after_a_while(
     instance: dg.DagsterInstance, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Dagster launches one run a key."""
     write_source(settings, "notes", {"river.md": RIVER})
     assert ingest(settings, instance, "notes").success
-    job, asked = build_definitions(settings).resolve_job_def("publish"), list[str | None]()
-    accounts = set[str]()
-    for seconds in (10**12, 10**12, 10**12, 10**9):  # the first three of one hour
+    asked = list[dg.RunRequest]()
+    for seconds in (10**12, 10**12, 10**9):  # the first two at one time
         monkeypatch.setattr("lightrag_dagster.assets.sensors.RETRY_SECONDS", seconds)
         request = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
-        if isinstance(request, dg.RunRequest):
-            assert request.run_key not in asked
-            asked.append(request.run_key)
-            accounts.add(request.tags[ACCOUNT_TAG])
-            run = instance.create_run_for_job(job, tags={"dagster/run_key": str(request.run_key)})
-            instance.report_run_failed(run)
-        else:
-            assert request.skip_message == "the same tables had their runs of this hour; the next hour has another"
-            asked.append(None)
-    assert [key is None for key in asked] == [False, False, True, False]
-    assert len(accounts) == 1, "each attempt would have the whole of llm.max_cost_usd"
+        assert isinstance(request, dg.RunRequest)
+        asked.append(request)
+    assert asked[0].run_key == asked[1].run_key != asked[2].run_key
+    assert len({one.tags[ACCOUNT_TAG] for one in asked}) == 1, "each would have the whole of llm.max_cost_usd"
     other = LightRAG(settings.model_copy(update={"namespace": "other"}))
     request = publish_accepted(dg.build_sensor_context(instance), lightrag=other)
     assert isinstance(request, dg.RunRequest)
-    assert str(request.run_key).endswith("first")
+    assert request.run_key not in {one.run_key for one in asked}
 
 
 def test_a_command_that_builds_for_long_holds_publication_up(instance: dg.DagsterInstance, settings: Settings) -> None:
@@ -339,18 +324,13 @@ def test_the_runs_of_others_are_not_recorded(
     assert received == []
 
 
-@pytest.mark.parametrize("by_command", [False, True])
 def test_of_a_source_that_was_removed_nothing_fails_any_more(
-    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], by_command: bool
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
     record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
     publishes(instance, settings)
     write_source(settings, "notes", {"river.md": RIVER})
-    if by_command:
-        with display(Console(quiet=True)) as view:
-            Jobs(settings, instance, view, "run", "account").sync_partitions(["notes"])
-    else:
-        synchronise(instance, settings)
+    synchronise(instance, settings)
     publishes(instance, settings)
     assert [b"works again" in body for body in received] == [False, True]
 

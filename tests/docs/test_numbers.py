@@ -19,7 +19,7 @@ from lightrag_dagster.stages.merging import parts
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from tests.docs.test_links import ROOT
 
-_TIMES = {60: "a minute", 300: "five minutes", 3600: "an hour", 21_600: "six hours", 86_400: "a day"}
+_TIMES = {60: "a minute", 300: "five minutes", 1800: "half hour", 3600: "an hour", 21_600: "six hours", 86_400: "a day"}
 _WORDS = {0.5: "half", 2: "twice", 16: "sixteen", 2_000_000: "two million"}
 _NIGHTLY = f"{_WORDS.get(pending._LOOKED_AT_ONCE)} sources at a time"
 _SERVED = ServiceLimits()
@@ -51,8 +51,8 @@ def _time(spell: float | timedelta) -> str:
         ("docs/operations.md", f"one message {_time(alerts.REPEATED)}"),
         ("docs/operations.md", f"waits up to {_time(alerts.GATHERED)}"),
         ("docs/operations.md", f"always waits {_time(alerts.GATHERED)}"),
-        ("docs/operations.md", f"then twice {_time(sensors.RETRY_SECONDS)}"),
-        ("docs/scopes.md", f"each {_time(sensors.RETRY_SECONDS)[3:]} the sensor `publish_accepted`, tries again"),
+        ("docs/operations.md", f"requested again every {_time(sensors.RETRY_SECONDS)}"),
+        ("docs/scopes.md", f"every {_time(sensors.RETRY_SECONDS)} the sensor `publish_accepted`, tries again"),
         ("docs/operations.md", f"at least the last {sensors._FAILURES_KEPT:,}"),
         (
             "docs/operations.md",

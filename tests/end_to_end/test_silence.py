@@ -256,7 +256,8 @@ def silent(row: Row, output: str, seen: Seen) -> list[str]:
     asset, entry = re.fullmatch(r"`(\w+)`: `([^`]+)`", row.metadata).groups()  # type: ignore[union-attr]
     if check.passed is not (judged == "passes") or (severity and check.severity is not severity):
         found.append(f"check {name}: {check}")
-    if check.passed and not check.metadata[entry].value:
+    key = f"{kind}: {lost}" if name == "accepted" else entry
+    if check.passed and not check.metadata[key].value:
         found.append(f"metadata of check {name}")
     values = next(seen.metadata[asset, source] for source in where if (asset, source) in seen.metadata)
     if entry not in values or (not values[entry] and entry != "dagster/partition_row_count"):

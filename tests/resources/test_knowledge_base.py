@@ -116,20 +116,6 @@ def test_settings_cannot_name_another_home_or_scope(published_home: Path, name: 
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"llm": {"headers": {"x-team-key": dg.EnvVar("KB_KEY")}}}, "KB_KEY"),
-        ({"query": {"mode": dg.EnvVar("KB_MODE")}}, "KB_MODE"),
-        ({"query": {"top_k": dg.EnvVar.int("KB_TOP")}}, "KB_TOP"),
-        ({"exports": [dg.EnvVar("KB_TYPE")]}, "KB_TYPE"),
-    ],
-)
-def test_a_variable_within_settings_is_refused_where_the_code_is_loaded(settings: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=rf'{named}.*"\${named}" in headers'):
-        KnowledgeBaseResource(home="data", settings=settings)
-
-
-@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"lllm": {"provider": "openai"}}, "setting lllm does not exist; did you mean llm"),

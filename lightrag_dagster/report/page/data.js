@@ -17,15 +17,8 @@ relations.a.forEach((a, one) => {
 const otherEnd = (relation, entity) =>
   relations.a[relation] === entity ? relations.b[relation] : relations.a[relation];
 
-// Descriptions, quotes and keywords come after the picture; `texts` is null until then.
-let texts = null;
-let quotesOf = [];
-
-function readTexts() {
-  texts = JSON.parse(document.getElementById("texts").textContent);
-  quotesOf = entities.id.map(() => []);
-  texts.quotes.entity.forEach((entity, one) => quotesOf[entity].push(one));
-}
+const quotesOf = entities.id.map(() => []);
+shown.quotes.entity.forEach((entity, one) => quotesOf[entity].push(one));
 
 // Sources that are chosen; of each set of sources, whether one of them is.
 const chosen = shown.sources.map(() => true);

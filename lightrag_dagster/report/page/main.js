@@ -128,15 +128,13 @@ function start() {
 
 start();
 document.addEventListener("DOMContentLoaded", () => {
-  // A timer, so that the picture is painted before the table and the texts.
+  // A timer, so that the picture is painted before the table.
   setTimeout(() => {
     startTable(choose);
     showFacts();
     showChanges();
-    readTexts();
-    const left = texts.left_out.length ? texts.left_out : ["nothing"];
+    const left = shown.left_out.length ? shown.left_out : ["nothing"];
     document.getElementById("left-out").replaceChildren(...left.map((one) => make("li", one)));
-    if (selectedEntity !== null) showEntity(selectedEntity, choose);
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
   }, 0);
 });

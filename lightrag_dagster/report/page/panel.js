@@ -43,32 +43,30 @@ function showEntity(entity, choose) {
     ],
     closePanel,
   );
-  if (!texts) parts.push(make("p", "The texts are still being read.", { class: "quiet" }));
-  else parts.push(...described(entity), ...quoted(entity));
-  parts.push(...neighbours(entity, choose));
+  parts.push(...described(entity), ...quoted(entity), ...neighbours(entity, choose));
   showPanel(parts);
 }
 
 function described(entity) {
-  const paragraphs = texts.entities.description[entity].split("<SEP>").map((one) => one.trim()).filter(Boolean);
+  const paragraphs = entities.description[entity].split("<SEP>").map((one) => one.trim()).filter(Boolean);
   return paragraphs.map((one) => make("p", one));
 }
 
 function quoted(entity) {
   const all = quotesOf[entity];
-  const here = all.filter((one) => chosen[texts.documents.source[texts.quotes.document[one]]]);
+  const here = all.filter((one) => chosen[shown.documents.source[shown.quotes.document[one]]]);
   const parts = [make("h3", "Evidence, newest first")];
   for (const one of here) {
     const figure = make("figure");
-    const from = texts.quotes.document[one];
+    const from = shown.quotes.document[one];
     const caption = make("figcaption");
-    const page = texts.quotes.page[one];
-    const end = texts.quotes.page_end[one];
+    const page = shown.quotes.page[one];
+    const end = shown.quotes.page_end[one];
     const pages = page === null ? "" : end === null || end === page ? `, page ${page}` : `, pages ${page}–${end}`;
-    const path = texts.documents.path[from];
-    caption.append(`${texts.documents.date[from] || "undated"} · ${shown.sources[texts.documents.source[from]]} · `);
+    const path = shown.documents.path[from];
+    caption.append(`${shown.documents.date[from] || "undated"} · ${shown.sources[shown.documents.source[from]]} · `);
     caption.append(placeOf(path), pages);
-    figure.append(make("blockquote", texts.quotes.text[one]), caption);
+    figure.append(make("blockquote", shown.quotes.text[one]), caption);
     parts.push(figure);
   }
   if (here.length < all.length) {
@@ -84,7 +82,7 @@ function neighbours(entity, choose) {
     const other = otherEnd(one, entity);
     const item = make("li");
     item.append(button(entities.name[other], () => choose(other, true)));
-    const keywords = texts ? texts.relations.keywords[one] : "";
+    const keywords = relations.keywords[one];
     item.append(make("span", ` ${[number(relations.weight[one]), keywords].filter(Boolean).join(" · ")}`, { class: "quiet" }));
     found.append(item);
   }
