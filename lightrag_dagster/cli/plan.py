@@ -69,8 +69,6 @@ def print_plan(console: Console, plan: Plan) -> None:
         columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
         print_table(console, columns, [row for one in plan.sources for row in _rows(one)], wrap={"source", "documents"})
     for one in plan.sources:
-        if one.partitions:
-            console.print(f"{one.source} reads partitions: {one.partitions}.")
         if one.watermark:
             console.print(watermark_line(one.source, one.watermark))
     failed = sum(one.chunks_failed + sum(of.chunks_failed for of in one.passes.values()) for one in plan.sources)

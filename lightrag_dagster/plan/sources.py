@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, extract_source, readings_of
 from lightrag_dagster.pipeline.facts import parse_pass
-from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
+from lightrag_dagster.pipeline.listings import watermark_of
 from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.outdated import outdated_rows
@@ -62,16 +62,14 @@ class SourcePlan(PassPlan):
     """The work of a run on one source.
 
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
-    documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
-    they were read; `watermark` is the column from whose highest value on rows are read. `outdated` counts the rows of
-    other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are not
-    read. `passes` have the same numbers of each pass.
+    documents, the numbers are about right. `watermark` is the column from whose highest value on rows are read.
+    `outdated` counts the rows of other recipes, which a run keeps. `problem` says why the source would fail, `warning`
+    why most of its files are not read. `passes` have the same numbers of each pass.
     """
 
     source: str
     documents: DocumentChanges = field(default_factory=DocumentChanges)
     looked_at: int | None = None
-    partitions: PartitionChanges | None = None
     watermark: str | None = None
     problem: str | None = None
     warning: str | None = None
@@ -120,7 +118,6 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
     try:
         known = tables.current("raw_documents", source.name)
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
-        plan.partitions = partition_changes(source, tables)
         plan.watermark = watermark_of(source)
         if why := why_ingest(source, tables, planning.trial):
             asked = _ingest(source, tables, planning, plan, why.partition(",")[0])
