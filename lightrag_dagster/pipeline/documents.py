@@ -1,7 +1,6 @@
 """The table `raw_documents` of a source: its documents, read again where they changed."""
 
 import heapq
-import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +17,8 @@ from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.listing_schemas import LISTED, LISTING_STATE
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
@@ -56,8 +55,6 @@ from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb
-
-_log = logging.getLogger(__name__)
 
 _STAGE = "lightrag_dagster.stages.documents"
 
@@ -98,7 +95,6 @@ def read_source(
     """
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
-        _remove_damaged_state(tables, name)
         known = read_before(tables, name, recipes.table_recipe("raw_documents", name))
         judge = _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
@@ -184,18 +180,6 @@ def _record(
         other = {"settings": "lacking"} if any(one.lacking for one in made) else {}  # so that all is listed again
         beside.record("listed", source, listed, inputs=inputs | listing.state | other, recipe=recipe)
     return version
-
-
-def _remove_damaged_state(tables: SourceTables, source: str) -> None:
-    """Remove files that are kept beside the documents and whose ends are damaged: all documents are read again then."""
-    for table in LISTING_STATE:
-        current = tables.current(table, source)
-        paths = [path for path in tables.open(table, source, current.version) if path.exists()] if current else []
-        try:
-            tables.home.files.count_rows(paths)
-        except StoreError as error:
-            _log.warning("%s: it is removed, and all documents of %r are read again", error, source)
-            tables.home.files.remove(paths)
 
 
 def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
