@@ -34,14 +34,10 @@ from lightrag_dagster.storage.versions import TableVersion
 
 @dataclass(frozen=True)
 class DocumentChanges:
-    """Differences of a source's documents from those that were ingested last.
-
-    Those that are `read_otherwise` did not change, and have another text by today's readers or settings.
-    """
+    """Differences of a source's documents from those that were ingested last, by their texts."""
 
     added: int = 0
     changed: int = 0
-    read_otherwise: int = 0
     removed: int = 0
     unchanged: int = 0
 
@@ -196,9 +192,8 @@ def _read(
     before = _documents(tables, known) if known else None
     changes = compare(before, _documents(tables, read_source(part, into, recipes, planning.describing.open).version))
     if sample:
-        more = [round(one * (sample.factor - 1)) for one in (changes.changed, changes.read_otherwise)]
-        changed, otherwise = changes.changed + more[0], changes.read_otherwise + more[1]
-        changes = replace(changes, changed=changed, read_otherwise=otherwise, unchanged=changes.unchanged - sum(more))
+        more = round(changes.changed * (sample.factor - 1))
+        changes = replace(changes, changed=changes.changed + more, unchanged=changes.unchanged - more)
     return changes, sample
 
 
@@ -214,27 +209,19 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
 
 
 def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
-    """Return path and text of each document, and what it was read from; both as hashes."""
-    rows = tables.read(version.table, version.source, version.version, ["doc_id", "path", "content_hash"])
-    stamps = SourceTables(tables.home).current("stamps", version.source)
-    if stamps is None or stamps.inputs.get(version.table) != version.version or tables.has_lost(stamps):
-        return rows.append_column("digest", pa.nulls(len(rows), pa.string()))
-    read_from = tables.read("stamps", version.source, stamps.version, ["doc_id", "digest"])
-    return rows.join(read_from, "doc_id", join_type="left outer")
+    """Return path and text of each document, the text as a hash."""
+    return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
-    """Compare two versions of RAW_DOCUMENTS by path and content, and by what they were read from."""
-    columns = ["path", "content_hash", "digest"]
+    """Compare two versions of RAW_DOCUMENTS by path and content."""
+    columns = ["path", "content_hash"]
     before = (previous if previous is not None else current.slice(0, 0)).select(columns)
-    after = current.select(columns).rename_columns(["path", "now", "digest_now"])
+    after = current.select(columns).rename_columns(["path", "now"])
     both = before.join(after, "path", join_type="full outer")
-    changed = pc.not_equal(both["content_hash"], both["now"])
-    otherwise = pc.sum(pc.and_kleene(changed, pc.equal(both["digest"], both["digest_now"]))).as_py() or 0
     return DocumentChanges(
         added=both["content_hash"].null_count,
-        changed=(pc.sum(changed).as_py() or 0) - otherwise,
-        read_otherwise=otherwise,
+        changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
         removed=both["now"].null_count,
         unchanged=pc.sum(pc.equal(both["content_hash"], both["now"])).as_py() or 0,
     )
