@@ -4,7 +4,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,10 +39,9 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
-from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
-from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_signature, to_replay
+from lightrag_dagster.stages.documents.listing import Earlier, Listing, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import is_unfinished, read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -103,7 +102,7 @@ def read_source(
             earlier = earlier._replace(documents=step.open("raw_documents", version_before), access=access)
         if source.mask and not _is_of(tables, name, known, recipes):
             known = Reusable({})  # texts that today's mask did not see stay in no document that cannot be opened
-        listing = _list(source, tables, scratch, earlier)
+        listing = Listing(source, scratch / "files.parquet", earlier)
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)
         at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
@@ -137,17 +136,6 @@ def _noted(tables: SourceTables, source: str, listing: Listing) -> Iterator[None
         yield
     except SourceError as error:
         tables.refuse(source, listing.signature, str(error))
-        raise
-
-
-def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier) -> Listing:
-    """List a source; a failure that a look at the versions of partitions cannot see is noted. Raises as `Listing`."""
-    try:
-        return Listing(source, scratch / "files.parquet", earlier)
-    except SourceError as error:
-        if isinstance(source.origin, Partitioned):
-            with suppress(SourceError):  # nothing is known of the asset, which each look says itself
-                tables.refuse(source.name, source_signature(source, {}), str(error))
         raise
 
 
