@@ -91,7 +91,8 @@ def test_canned_answers_need_no_home() -> None:
     knowledge = CannedKnowledgeBase(answers={"Who?": "Priya Nair."}, default="Nobody.")
     assert [answer.text for answer in knowledge.query_batch(["Who?", "Where?"])] == ["Priya Nair.", "Nobody."]
     assert knowledge.retrieve("When?", mode="naive").chunks == ()
-    assert knowledge.asked == ["Who?", "Where?", "When?"]
+    assert [knowledge.retrieve("When?", mode=mode).mode for mode in (None, "naive")] == ["fusion", "naive"]
+    assert knowledge.asked == ["Who?", "Where?", "When?", "When?", "When?"]
     with pytest.raises(QueryError, match=r"there is no canned answer to 'Who\?'"):
         CannedKnowledgeBase().query("Who?")
 
