@@ -18,7 +18,6 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.pricing import plan_questions
-from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.files.atomic import disk_errors, write_text
 from lightrag_dagster.storage.home import Home
@@ -122,11 +121,10 @@ def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, obj
 def _import(
     console: Console, settings: Settings, base: imports.StoredBase, options: ImportOptions, said: dict[str, object]
 ) -> None:
-    with as_todays(settings) if options.dry_run else nullcontext((settings,)) as todays:
-        made = imports.import_base(
-            todays[0], options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
-        )
-        plan_questions(made.plan, todays[0])
+    made = imports.import_base(
+        settings, options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run
+    )
+    plan_questions(made.plan, settings)
     if options.names and not options.dry_run:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))

@@ -20,7 +20,6 @@ from lightrag_dagster.pipeline.inputs import outdated
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
-from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.plan.sources import PassPlan, SourcePlan
 from lightrag_dagster.plan.steps import PlannedStep
@@ -31,20 +30,14 @@ def show_plan(
     console: Console, names: Sequence[str], *, backfill: bool, as_json: bool, retry_failed: bool = False
 ) -> None:
     """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
-    refresh_upstream(configured := load_settings())
-    with as_todays(configured.retrying_failed() if retry_failed else configured) as (settings, lost):
-        _show(console, settings, names, lost, backfill=backfill, as_json=as_json)
-
-
-def _show(
-    console: Console, settings: Settings, names: Sequence[str], lost: list[str], *, backfill: bool, as_json: bool
-) -> None:
-    """Print the plan of a home of today's layout, and what is `lost` when the run takes it over."""
+    settings = load_settings()
+    refresh_upstream(settings)
+    if retry_failed:
+        settings = settings.retrying_failed()
     knowledge_base = backfill and not names
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base, display=shown)
     plan_questions(plan, settings)
-    plan.warnings[:0] = [f"the run takes over this home: {one}" for one in lost]
     plan.gate = gate_line(settings, plan) if backfill else None
     if as_json:
         print_json(plan.to_dict())
@@ -69,8 +62,6 @@ def print_plan(console: Console, plan: Plan) -> None:
         columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
         print_table(console, columns, [row for one in plan.sources for row in _rows(one)], wrap={"source", "documents"})
     for one in plan.sources:
-        if one.partitions:
-            console.print(f"{one.source} reads partitions: {one.partitions}.")
         if one.watermark:
             console.print(watermark_line(one.source, one.watermark))
     failed = sum(one.chunks_failed + sum(of.chunks_failed for of in one.passes.values()) for one in plan.sources)

@@ -1,11 +1,10 @@
 """The table `raw_documents` of a source: its documents, read again where they changed."""
 
 import heapq
-import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,8 +17,8 @@ from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.listing_schemas import LISTED, LISTING_STATE
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.listing_schemas import LISTED
 from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition
 from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
@@ -40,10 +39,9 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
-from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
-from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_signature, to_replay
+from lightrag_dagster.stages.documents.listing import Earlier, Listing, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import is_unfinished, read_listed
 from lightrag_dagster.stages.documents.sources import Source
@@ -56,8 +54,6 @@ from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb
-
-_log = logging.getLogger(__name__)
 
 _STAGE = "lightrag_dagster.stages.documents"
 
@@ -98,7 +94,6 @@ def read_source(
     """
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
-        _remove_damaged_state(tables, name)
         known = read_before(tables, name, recipes.table_recipe("raw_documents", name))
         judge = _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
@@ -107,7 +102,7 @@ def read_source(
             earlier = earlier._replace(documents=step.open("raw_documents", version_before), access=access)
         if source.mask and not _is_of(tables, name, known, recipes):
             known = Reusable({})  # texts that today's mask did not see stay in no document that cannot be opened
-        listing = _list(source, tables, scratch, earlier)
+        listing = Listing(source, scratch / "files.parquet", earlier)
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)
         at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
@@ -144,17 +139,6 @@ def _noted(tables: SourceTables, source: str, listing: Listing) -> Iterator[None
         raise
 
 
-def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier) -> Listing:
-    """List a source; a failure that a look at the versions of partitions cannot see is noted. Raises as `Listing`."""
-    try:
-        return Listing(source, scratch / "files.parquet", earlier)
-    except SourceError as error:
-        if isinstance(source.origin, Partitioned):
-            with suppress(SourceError):  # nothing is known of the asset, which each look says itself
-                tables.refuse(source.name, source_signature(source, {}), str(error))
-        raise
-
-
 def _record(
     step: IngestionStep,
     documents: Sequence[StoredShard],
@@ -184,18 +168,6 @@ def _record(
         other = {"settings": "lacking"} if any(one.lacking for one in made) else {}  # so that all is listed again
         beside.record("listed", source, listed, inputs=inputs | listing.state | other, recipe=recipe)
     return version
-
-
-def _remove_damaged_state(tables: SourceTables, source: str) -> None:
-    """Remove files that are kept beside the documents and whose ends are damaged: all documents are read again then."""
-    for table in LISTING_STATE:
-        current = tables.current(table, source)
-        paths = [path for path in tables.open(table, source, current.version) if path.exists()] if current else []
-        try:
-            tables.home.files.count_rows(paths)
-        except StoreError as error:
-            _log.warning("%s: it is removed, and all documents of %r are read again", error, source)
-            tables.home.files.remove(paths)
 
 
 def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:

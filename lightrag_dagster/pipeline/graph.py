@@ -3,18 +3,15 @@
 Each function is a step under the builder's lock, and does nothing if the step is finished.
 """
 
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.indexes import cypher
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import BuiltGraph, Graph, Manifest
+from lightrag_dagster.storage.manifests import Graph, Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published, without_graph
@@ -25,16 +22,11 @@ snapshot is published: that takes about a minute."""
 
 _COUNTED = ("chunks", "entities", "relations")
 
-# Arrays and graph of fewer rows are built before a worker process has started.
-_ROWS_FOR_WORKERS = 200_000
-
 
 def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generation, Graph | None]:
     """Build the adjacency arrays of the newest generation, and with `database` its graph database unless that is large.
 
-    It is not built where the settings leave it out, either.
-
-    With an engine that has several workers, they are built at once. Return the generation, and the counts of the graph
+    It is not built where the settings leave it out, either. Return the generation, and the counts of the graph
     database if it is built.
 
     Raises:
@@ -46,23 +38,11 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
     home = Home.of(settings)
     with building(home, STEP_SECONDS):
         generation = generations.newest_generation(home)
-        rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
-        builders: list[_Builder] = []
         if not has_adjacency(generation.path(generations.ADJACENCY)):
-            builders.append(_build_arrays)
-        small = rows <= ROWS_BEFORE_PUBLICATION
-        if database and small and settings.builds_graph and not generation.has(generations.GRAPH_RECORD):
-            builders.append(_build_database)
-        name = settings.engine if rows >= _ROWS_FOR_WORKERS else "local"
-        with open_engine(name) as engine:
-            records = engine.map(partial(_build, generation), builders)
-        if not shares_disk(name):
-            home.files.open_folder(home.generation(generation.id), again=True)
-        for record in filter(None, records):
-            if not generation.has(generations.GRAPH_RECORD):  # a worker elsewhere has records of its own
-                generation.write_record(generations.GRAPH_RECORD, record)
-        is_built = generation.has(generations.GRAPH_RECORD)
-        counts = generation.read_record(generations.GRAPH_RECORD, BuiltGraph).counts if is_built else None
+            _build_arrays(generation)
+        rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
+        builds = database and settings.builds_graph and rows <= ROWS_BEFORE_PUBLICATION
+        counts = cypher.build_graph(generation) if builds or generation.has(generations.GRAPH_RECORD) else None
     return generation, counts
 
 
@@ -80,18 +60,7 @@ def build_published_graph(home: Home) -> Manifest:
         return require_published(home)
 
 
-_Builder = Callable[[Generation], list[Path]]
-
-
-def _build(generation: Generation, builder: _Builder) -> BuiltGraph | None:
-    """Build one thing of a generation, in any process; return the record of the graph database if that is built."""
-    generations.fetch_in_worker(generation)
-    generation.home.files.keep(builder(generation))
-    is_built = generation.has(generations.GRAPH_RECORD)
-    return generation.read_record(generations.GRAPH_RECORD, BuiltGraph) if is_built else None
-
-
-def _build_arrays(generation: Generation) -> list[Path]:
+def _build_arrays(generation: Generation) -> None:
     from lightrag_dagster.indexes.adjacency import ENTITY_COLUMNS, RELATION_COLUMNS, EvidenceFiles, build_adjacency
     from lightrag_dagster.indexes.facts import write_facts
 
@@ -104,9 +73,4 @@ def _build_arrays(generation: Generation) -> list[Path]:
     facts = [generation.table_files(table) for table in MERGED_PASS_TABLES] if generation.merges_passes() else []
     more = partial(write_facts, files=facts) if facts else None
     build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first, more=more)
-    return sorted(folder.iterdir())
-
-
-def _build_database(generation: Generation) -> list[Path]:
-    cypher.build_graph(generation)
-    return [generation.path(generations.GRAPH)]
+    generation.home.files.keep([folder])

@@ -1,10 +1,8 @@
 """Earlier listings of sources that can tell what changed since: partitions of an asset, rows with a watermark."""
 
-from dataclasses import asdict, dataclass
-
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
-from lightrag_dagster.stages.documents.connectors.partitions import Partitioned, partitions_of
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.listing import Earlier, source_signature
 from lightrag_dagster.stages.documents.sources import Source
@@ -12,20 +10,6 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
 _DOCUMENTS = "raw_documents"
-
-
-@dataclass(frozen=True)
-class PartitionChanges:
-    """Numbers of the partitions of an upstream asset, compared with those that were read last."""
-
-    new: int = 0
-    changed: int = 0
-    gone: int = 0
-    unchanged: int = 0
-
-    def __str__(self) -> str:
-        """Return the numbers in words."""
-        return ", ".join(f"{count:,} {kind}" for kind, count in asdict(self).items() if count) or "none"
 
 
 def earlier_listing(source: Source, tables: SourceTables, recipes: Recipes) -> Earlier:
@@ -52,23 +36,6 @@ def signature_now(source: Source, tables: SourceTables, recipes: Recipes) -> str
     """Return the signature of a source as it is now; raises SourceError when it cannot be listed, and StoreError."""
     is_read = not isinstance(source.origin, Partitioned)  # of which the versions say all
     return source_signature(source, earlier_listing(source, tables, recipes).state if is_read else {})
-
-
-def partition_changes(source: Source, tables: SourceTables) -> PartitionChanges | None:
-    """Return the changes of an upstream asset's partitions since they were read; None for other sources.
-
-    Raises:
-        SourceError: nothing is known of the asset.
-        StoreError: a record is damaged.
-    """
-    if not isinstance(source.origin, Partitioned):
-        return None
-    listed = _listed(source, tables)
-    before = partitions_of(listed.inputs if listed else {})
-    now = partitions_of(source.origin.state)
-    both = before.keys() & now.keys()
-    changed = sum(before[key] != now[key] for key in both)
-    return PartitionChanges(len(now) - len(both), changed, len(before) - len(both), len(both) - changed)
 
 
 def watermark_of(source: Source) -> str | None:

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import MoreOfVersion, SourceTables
 from lightrag_dagster.storage.versions import Accepted
 
 UNLABELLED = "without_access"
@@ -191,8 +191,9 @@ class _Filling:
             stored.append(self.tables.store(table, self.source, rows))
             if table == "chunks":
                 chunks.append(rows["chunk_id"].unique())
-        made_from, sums = {_MADE_FROM: self.made_from}, {UNLABELLED: shown.unlabelled}
-        self.tables.record(table, self.source, stored, inputs=made_from, recipe="scope", new_sums=sums)
+        made_from = {_MADE_FROM: self.made_from}
+        more = MoreOfVersion(new_sums={UNLABELLED: shown.unlabelled}) if table == "raw_documents" else MoreOfVersion()
+        self.tables.record(table, self.source, stored, inputs=made_from, recipe="scope", **more)
         return pa.concat_arrays(chunks)
 
 

@@ -12,36 +12,12 @@ from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.curation.rules import copy_decisions
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import is_todays, read, refresh, write
+from lightrag_dagster.storage.home_format import read, refresh, write
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.storage.take_over import take_over
 from lightrag_dagster.storage.versions import TableVersion
-
-
-@contextmanager
-def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
-    """Give the settings of a home of this version's layout, and what is lost to people as it becomes one.
-
-    A home of another layout is taken over in a copy, as the next run does it; its databases stay where they are.
-
-    Raises:
-        StoreError: the home has a newer format or is damaged, or the disk refuses.
-    """
-    home = Home.of(settings)
-    home.files.refresh()
-    if is_todays(read(home)):
-        yield settings, []
-        return
-    with temporary_folder("lightrag-taken-over-") as folder:
-        copy = Home(folder)
-        copy_home(home, copy, home.pins)
-        for path in home.root.glob("*.sqlite*"):
-            (folder / path.name).symlink_to(path)
-        yield settings.model_copy(update={"home": folder}), take_over(copy)
 
 
 @contextmanager
@@ -67,12 +43,12 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         yield replace(recipes, settings=settings)
 
 
-def copy_home(home: Home, copy: Home, *more: Path) -> None:
+def copy_home(home: Home, copy: Home) -> None:
     """Give a new home the records, tables and generations of another; raises StoreError as `overlay`."""
     _fetch(home)
     try:
         copy.root.mkdir(parents=True, exist_ok=True)
-        for pointer in (home.format, home.published, home.newest, home.held, *more):
+        for pointer in (home.format, home.published, home.newest, home.held):
             if pointer.exists():
                 shutil.copy(pointer, copy.root)
         for part in filter(Path.exists, (home.root / "tables", home.root / "accepted", home.generations)):
@@ -85,7 +61,7 @@ def _fetch(home: Home) -> None:
     """Fetch what a build reads where it is missing: the current tables of every source, and the newest generation."""
     tables = SourceTables(home)
     for path in (path for name in ("current", "candidate") for path in home.root.glob(f"tables/*/*/{name}.json")):
-        with suppress(ValidationError):  # of another layout; then the table is made again
+        with suppress(ValidationError):  # damaged, as whoever reads it says
             one = TableVersion.model_validate_json(path.read_bytes())
             tables.open(one.table, one.source, one.version)
     with suppress(StoreError):

@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, extract_source, readings_of
 from lightrag_dagster.pipeline.facts import parse_pass
-from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
+from lightrag_dagster.pipeline.listings import watermark_of
 from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.outdated import outdated_rows
@@ -34,14 +34,10 @@ from lightrag_dagster.storage.versions import TableVersion
 
 @dataclass(frozen=True)
 class DocumentChanges:
-    """Differences of a source's documents from those that were ingested last.
-
-    Those that are `read_otherwise` did not change, and have another text by today's readers or settings.
-    """
+    """Differences of a source's documents from those that were ingested last, by their texts."""
 
     added: int = 0
     changed: int = 0
-    read_otherwise: int = 0
     removed: int = 0
     unchanged: int = 0
 
@@ -62,16 +58,14 @@ class SourcePlan(PassPlan):
     """The work of a run on one source.
 
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
-    documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
-    they were read; `watermark` is the column from whose highest value on rows are read. `outdated` counts the rows of
-    other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are not
-    read. `passes` have the same numbers of each pass.
+    documents, the numbers are about right. `watermark` is the column from whose highest value on rows are read.
+    `outdated` counts the rows of other recipes, which a run keeps. `problem` says why the source would fail, `warning`
+    why most of its files are not read. `passes` have the same numbers of each pass.
     """
 
     source: str
     documents: DocumentChanges = field(default_factory=DocumentChanges)
     looked_at: int | None = None
-    partitions: PartitionChanges | None = None
     watermark: str | None = None
     problem: str | None = None
     warning: str | None = None
@@ -120,7 +114,6 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
     try:
         known = tables.current("raw_documents", source.name)
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
-        plan.partitions = partition_changes(source, tables)
         plan.watermark = watermark_of(source)
         if why := why_ingest(source, tables, planning.trial):
             asked = _ingest(source, tables, planning, plan, why.partition(",")[0])
@@ -199,9 +192,8 @@ def _read(
     before = _documents(tables, known) if known else None
     changes = compare(before, _documents(tables, read_source(part, into, recipes, planning.describing.open).version))
     if sample:
-        more = [round(one * (sample.factor - 1)) for one in (changes.changed, changes.read_otherwise)]
-        changed, otherwise = changes.changed + more[0], changes.read_otherwise + more[1]
-        changes = replace(changes, changed=changed, read_otherwise=otherwise, unchanged=changes.unchanged - sum(more))
+        more = round(changes.changed * (sample.factor - 1))
+        changes = replace(changes, changed=changes.changed + more, unchanged=changes.unchanged - more)
     return changes, sample
 
 
@@ -217,27 +209,19 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
 
 
 def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
-    """Return path and text of each document, and what it was read from; both as hashes."""
-    rows = tables.read(version.table, version.source, version.version, ["doc_id", "path", "content_hash"])
-    stamps = SourceTables(tables.home).current("stamps", version.source)
-    if stamps is None or stamps.inputs.get(version.table) != version.version or tables.has_lost(stamps):
-        return rows.append_column("digest", pa.nulls(len(rows), pa.string()))
-    read_from = tables.read("stamps", version.source, stamps.version, ["doc_id", "digest"])
-    return rows.join(read_from, "doc_id", join_type="left outer")
+    """Return path and text of each document, the text as a hash."""
+    return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
-    """Compare two versions of RAW_DOCUMENTS by path and content, and by what they were read from."""
-    columns = ["path", "content_hash", "digest"]
+    """Compare two versions of RAW_DOCUMENTS by path and content."""
+    columns = ["path", "content_hash"]
     before = (previous if previous is not None else current.slice(0, 0)).select(columns)
-    after = current.select(columns).rename_columns(["path", "now", "digest_now"])
+    after = current.select(columns).rename_columns(["path", "now"])
     both = before.join(after, "path", join_type="full outer")
-    changed = pc.not_equal(both["content_hash"], both["now"])
-    otherwise = pc.sum(pc.and_kleene(changed, pc.equal(both["digest"], both["digest_now"]))).as_py() or 0
     return DocumentChanges(
         added=both["content_hash"].null_count,
-        changed=(pc.sum(changed).as_py() or 0) - otherwise,
-        read_otherwise=otherwise,
+        changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
         removed=both["now"].null_count,
         unchanged=pc.sum(pc.equal(both["content_hash"], both["now"])).as_py() or 0,
     )

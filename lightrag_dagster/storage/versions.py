@@ -16,8 +16,9 @@ class TableVersion(BaseModel):
     judge the table, `counts` says of the columns status, error_kind, recipe and reason how many rows have each value,
     under `error` how many of each status have an error, and under `skipped` how many of each media type were, and
     `sums` adds up entities, relations, rejected_rows, file_words and lost_words; `new_sums` of the answers that the
-    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
-    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
+    accepted version did not have when this one was made, and of the documents of a scope those that lack a value of
+    `access`. `reasons` are the first few reasons of failed rows. `shards` is the number of shards it was made in. With
+    `losses_accepted`, a person accepted what it lost of earlier versions.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,15 +1,11 @@
-"""Serve the provider by rules until it is stopped: `python -m lightrag_dagster.testing`."""
+"""Serve the provider by rules until it is stopped, and print its address: `python -m lightrag_dagster.testing`."""
 
-import argparse
 import sys
 import threading
 
 from lightrag_dagster.testing.provider import offline_provider
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(
-        description="Serve the provider by rules until it is stopped, and print its address."
-    ).parse_args()
     with offline_provider() as address:
         sys.stdout.write(f"{address}\n")
         sys.stdout.flush()

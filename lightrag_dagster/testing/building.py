@@ -2,18 +2,11 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.errors import SettingsError, SourceError, one_line
-from lightrag_dagster.models.providers import open_chat_model
-from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import Reading, extract_source
-from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.graph import build_published_graph
-from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import publish_merged, publish_scopes
 from lightrag_dagster.pipeline.situation import Situation
@@ -24,7 +17,7 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.tables.acceptance import Acceptance
+from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _OFFLINE: dict[str, object] = {"llm": {"provider": "offline"}, "rerank": {"provider": "none"}, "database": ""}
@@ -56,6 +49,7 @@ def build_knowledge_base(
         )
     offline = _OFFLINE | {"embedding": {"provider": "offline"}, "documents": {"accept_deletes": True}}
     chosen = load_settings(**offline | settings | {"home": folder / "home", "sources": folder / "sources"})
+    chosen = chosen.changed(llm={"mode": "realtime"})  # batches would be awaited
     _write(chosen, documents)
     situation = Situation.looking(chosen)
     with building(situation.home, 0):
@@ -94,18 +88,11 @@ def _write(settings: Settings, documents: Mapping[str, str | bytes]) -> None:
 
 
 def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Account | None = None) -> Acceptance:
-    """Make every table of one source, in real time; raises as the steps do."""
-    name, llm = source.name, recipes.settings.llm
-    read_source(source, tables, recipes)
-    chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
-    acceptance = parse_and_accept(name, tables, recipes)[1]
-    for one in recipes.passes_to_read(name):
-        billed = account and replace(account, purpose=Reading(one).table)
-        open_model = partial(open_chat_model, llm, tables.home, "extract", billed)
-        extract_source(name, tables, recipes, open_model, Reading(one))
-        parse_pass(name, tables, recipes, one)
-    return acceptance
+    """Make every table of one source of the settings, which ask in real time; raises as the steps do."""
+    ingestion = SourceIngestion(source.name, tables, recipes, account or Account(""))
+    for step in STEPS.values():
+        step(ingestion)
+    return judge(tables, source.name, Bounds.of(recipes.settings))
 
 
 def publish(

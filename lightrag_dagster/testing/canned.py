@@ -12,6 +12,7 @@ from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.spending.account import Account
 
 _SNAPSHOT = "canned"
@@ -42,7 +43,7 @@ class CannedKnowledgeBase(KnowledgeBaseResource):
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return a retrieval that found nothing."""
         self.asked.append(query)
-        return Retrieval(query, options.get("mode") or "mix", _SNAPSHOT, Keywords())
+        return Retrieval(query, options.get("mode") or QuerySettings().mode, _SNAPSHOT, Keywords())
 
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return the answer to a question; raises QueryError when there is none."""

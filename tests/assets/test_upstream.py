@@ -16,9 +16,9 @@ from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned, partitions_of
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
@@ -133,9 +133,14 @@ class Project:
         rows = SourceTables(Home(self.settings.home)).read("raw_documents", "tickets").to_pylist()
         return {row["path"]: row["content"] for row in rows}
 
-    def changes(self) -> PartitionChanges | None:
+    def to_read(self) -> list[str]:
+        """Return the partitions that are new, or were made again since they were read."""
         look_upstream(self.instance, self.settings)
-        return partition_changes(find_source(self.settings, "tickets"), SourceTables(Home(self.settings.home)))
+        listed = SourceTables(Home(self.settings.home)).current("listed", "tickets")
+        before = partitions_of(listed.inputs if listed else {})
+        origin = find_source(self.settings, "tickets").origin
+        assert isinstance(origin, Partitioned)
+        return [key for key, version in partitions_of(origin.state).items() if version != before.get(key)]
 
 
 @pytest.mark.parametrize(
@@ -161,10 +166,10 @@ def test_only_the_partitions_that_were_made_again_are_read(
     project.make(first, a=RIVER, b=FLOOD)
     project.make(second, a=OFFICE)
     assert project.read() == {f"{first}/a": RIVER, f"{first}/b": FLOOD, f"{second}/a": OFFICE}
-    assert project.changes() == PartitionChanges(unchanged=2)
+    assert project.to_read() == []
     project.make(first, a=FLOOD, b=RIVER)  # the same data version, since the code is the same
     (project.lake / f"{second.replace('|', '-')}.jsonl").unlink()
-    assert project.changes() == PartitionChanges(changed=1, unchanged=1)
+    assert project.to_read() == [first]
     assert project.read() == {f"{first}/a": FLOOD, f"{first}/b": RIVER, f"{second}/a": OFFICE}
 
 
@@ -252,5 +257,5 @@ def test_three_years_of_days_by_dagsters_events(tmp_path: Path, instance: dg.Dag
         (project.lake / f"{day}.jsonl").unlink()
     project.make(days[700], a=RIVER)
     project.make("2026-01-01", a=FLOOD)
-    assert project.changes() == PartitionChanges(new=1, changed=1, unchanged=1094)
+    assert project.to_read() == [days[700], "2026-01-01"]
     assert project.read() == before | {f"{days[700]}/a": RIVER, "2026-01-01/a": FLOOD}

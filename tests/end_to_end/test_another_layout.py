@@ -18,12 +18,12 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.take_over import take_over
-from tests.cli.test_cli import command
 from tests.conftest import pointing_to
 from tests.layouts import as_another_layout
 from tests.loopback import Loopback
@@ -82,6 +82,8 @@ def refuses(settings: Settings) -> None:
         KnowledgeBase.open(settings=settings)
     with pytest.raises(StoreError, match=SAID):
         pending(Situation.looking(settings))
+    with pytest.raises(StoreError, match=SAID):
+        make_plan(settings)
     with pytest.raises(StoreError, match=SAID), building(Home(settings.home), 0):
         pytest.fail("nothing may be built")
 
@@ -102,41 +104,6 @@ def test_a_run_takes_it_over_asks_nothing_and_publishes_the_same(
     assert said.startswith("removed, since this version cannot read them: the snapshots of another version of this")
     assert {path.name for path in (settings.home / "generations").glob("gen-*/manifest.json")} == {"manifest.json"}
     assert run(settings).ingested == []
-
-
-def contents(home: Path) -> dict[Path, bytes]:
-    """Return all files of a home except its databases, whose logs any reader may write into them."""
-    return {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".sqlite" not in path.name}
-
-
-@pytest.mark.long
-def test_a_plan_says_what_the_run_that_takes_it_over_asks_and_removes(
-    settings: Settings,
-    loopback: Loopback,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shutil.copytree(settings.sources, tmp_path / "sources")
-    now = settings.model_copy(update={"sources": tmp_path / "sources"})
-    (now.sources / "notes" / "flood.txt").write_text(f"{FLOOD} The gauge was cleaned.")
-    monkeypatch.setenv("LIGHTRAG_HOME", str(now.home))
-    monkeypatch.setenv("LIGHTRAG_SOURCES", str(now.sources))
-    before = contents(now.home)
-
-    code, shown, _ = command(capfd, monkeypatch, "plan", "--json")
-
-    plan = json.loads(shown)
-    (notes,) = (one for one in plan["sources"] if one["source"] == "notes")
-    assert code == 0
-    assert (notes["documents"]["changed"], notes["chunks_new"], notes["chunks_stored"]) == (1, 1, 1)
-    assert (plan["history"], loopback.requests) == (True, [])
-    assert plan["warnings"][0].startswith("the run takes over this home: removed, since this version cannot read them")
-    assert contents(now.home) == before
-    refuses(now)
-    assert run(now).failed == {}
-    asked = sum(one.path.endswith("completions") for one in loopback.requests)
-    assert asked == plan["steps"]["extraction"]["calls"]["expected"] > 0
 
 
 @pytest.mark.long

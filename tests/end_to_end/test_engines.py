@@ -19,7 +19,6 @@ from lightrag_dagster.engines import processes
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.indexes import embedding_batches, vector_index
-from lightrag_dagster.pipeline import graph
 from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.merging import parts as merging
@@ -42,7 +41,7 @@ QUESTIONS: dict[str, ModeName] = {
     "What did the flood damage?": "naive",
 }
 SHARD_STEPS = {"_read_shard", "_chunk_shard", "_extract_in_worker", "_parse_shard"}
-OTHERS = {"_embed_rows", "_build"}
+OTHERS = {"_embed_rows"}
 STEPS = {"deal", "group_entities", "deal_degrees", "group_relations", "finish"}
 
 
@@ -72,7 +71,6 @@ def _work_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 1)
     monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 4)
     monkeypatch.setattr(merging, "ROWS_PER_PART", 5)
-    monkeypatch.setattr(graph, "_ROWS_FOR_WORKERS", 0)
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 10)
 
 

@@ -14,13 +14,10 @@ from obstore.store import MemoryStore
 
 from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
-from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline import shards as steps
-from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import cost_of, extract_source
-from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.extractions import cost_of
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -28,11 +25,12 @@ from lightrag_dagster.pipeline.shards import report
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.stages.documents.sources import chosen_sources, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing import building
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer, role_of
 from tests.readers.office.workbooks import too_large
@@ -78,12 +76,8 @@ def ingest(settings: Settings, *names: str, backfill: bool = False) -> list[str]
 
 def ingest_all(settings: Settings, name: str, *, backfill: bool = False) -> Acceptance:
     """Make every table of a source."""
-    recipes, home = Recipes.of(settings), Home(settings.home)
-    tables = SourceTables(home, candidate=backfill)
-    read_source(chosen_sources(settings, [name])[0], tables, recipes)
-    chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, lambda: open_chat_model(settings.llm, home, "extract"))
-    return parse_and_accept(name, tables, recipes)[1]
+    tables = SourceTables(Home(settings.home), candidate=backfill)
+    return building.ingest(find_source(settings, name), tables, Recipes.of(settings))
 
 
 def asked(server: Loopback) -> int:
@@ -295,7 +289,7 @@ from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
+from lightrag_dagster.stages.documents.sources import chosen_sources, find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -97,8 +98,7 @@ def as_clean(settings: Settings) -> bool:
 READABLE = set(FILES) - {"picture.png"}
 
 
-@pytest.mark.parametrize("backfill", [False, True])
-def test_damaged_stamps_are_made_again(settings: Settings, caplog: pytest.LogCaptureFixture, *, backfill: bool) -> None:
+def test_damaged_stamps_are_named_and_made_again_once_they_are_removed(settings: Settings) -> None:
     opened = read(settings)
     rows = SourceTables(Home(settings.home)).read("raw_documents", "notes")
     assert read(settings) == {"broken.txt"}
@@ -106,11 +106,13 @@ def test_damaged_stamps_are_made_again(settings: Settings, caplog: pytest.LogCap
     whole = stamps.read_bytes()
     stamps.chmod(0o644)
     stamps.write_bytes(whole[:10])
-    assert read(settings, backfill=backfill) == opened
-    assert "all documents of 'notes' are read again" in caplog.text
+    with pytest.raises(StoreError, match=f"{stamps} is damaged; .*; delete it and run again"):
+        read(settings)
+    stamps.unlink()
+    assert read(settings) == opened
     assert SourceTables(Home(settings.home)).read("raw_documents", "notes") == rows
-    assert backfill or stamps.read_bytes() == whole
-    assert backfill or read(settings) == {"broken.txt"}
+    assert stamps.read_bytes() == whole
+    assert read(settings) == {"broken.txt"}
 
 
 def test_only_what_changed_is_opened(settings: Settings) -> None:

@@ -19,6 +19,7 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import copy_decisions
 from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.scope_tables import UNLABELLED
 from lightrag_dagster.pipeline.scopes import (
     empty,
     pending_scopes,
@@ -40,6 +41,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     rollback,
     without_graph,
 )
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.buckets import S3Server
 from tests.layouts import as_another_layout
 from tests.passes import WORKS, write_schemas
@@ -269,6 +271,10 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
             {"path": "a.md", "status": "processed", "access": None},
             {"path": "e.md", "status": "duplicate", "access": None},
         ]
+    tables = SourceTables(home_of(scoped, "board"))
+    assert tables.require("raw_documents", "papers").new_sums == {UNLABELLED: 2}
+    parsed = tables.require("parsed", "papers")
+    assert parsed.new_sums == parsed.sums, "which count rows of answers"
     said = (
         "scope board does not show 2 documents without a value of `access`; give them one by named_sources.NAME.access"
     )

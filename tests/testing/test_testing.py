@@ -15,7 +15,11 @@ from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.errors import QueryError, SettingsError, SourceError
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import draft_request, judge_request, rerank_request
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing import CannedKnowledgeBase, build_knowledge_base, offline_provider
+from tests.loopback import Loopback
+from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER
 
 QUESTION = "Who closed Station 14 in the flood?"
@@ -87,9 +91,29 @@ def test_canned_answers_need_no_home() -> None:
     knowledge = CannedKnowledgeBase(answers={"Who?": "Priya Nair."}, default="Nobody.")
     assert [answer.text for answer in knowledge.query_batch(["Who?", "Where?"])] == ["Priya Nair.", "Nobody."]
     assert knowledge.retrieve("When?", mode="naive").chunks == ()
-    assert knowledge.asked == ["Who?", "Where?", "When?"]
+    assert [knowledge.retrieve("When?", mode=mode).mode for mode in (None, "naive")] == ["fusion", "naive"]
+    assert knowledge.asked == ["Who?", "Where?", "When?", "When?", "When?"]
     with pytest.raises(QueryError, match=r"there is no canned answer to 'Who\?'"):
         CannedKnowledgeBase().query("Who?")
+
+
+def test_images_are_described_and_texts_are_cut_by_their_sentences(
+    tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.chat = lambda body: offline_answer(body) if role_of(body) == "extract" else "A gauge."
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__DESCRIBE_FIGURES", "true")
+    chosen = {
+        "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
+        "embedding": {"provider": "openai"},
+        "chunking": {"method": "semantic", "size": 40, "overlap": 0},
+    }
+    scan = Path(__file__).parents[1] / "readers/samples/scan.jpg"
+    build_knowledge_base(tmp_path, {"notes/scan.jpg": scan.read_bytes(), "notes/flood.md": FLOOD * 4}, **chosen)
+    tables = SourceTables(Home(tmp_path / "home"))
+    assert "A gauge." in "".join(tables.read("raw_documents", "notes")["content"].to_pylist())
+    whole = {*tables.read("chunks", "notes")["content"].to_pylist()}
+    texts = {text for one in loopback.requests if "input" in one.body for text in one.body["input"]}
+    assert any(text in FLOOD for text in texts - whole), "sentences are embedded"
 
 
 @pytest.mark.long

@@ -41,10 +41,8 @@ class BucketFiles(Files):
         self.mirror.open(paths, self.cached_bytes)
         return paths
 
-    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
+    def open_folder(self, folder: Path) -> Path:
         """See `Files.open_folder`."""
-        if again:
-            self.mirror.listed.pop(folder, None)
         self.mirror.open_folder(folder, self.cached_bytes, in_session=bool(records_of(self.mirror).sessions))
         return folder
 

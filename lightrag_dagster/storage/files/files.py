@@ -31,11 +31,10 @@ class Files:
         """
         return list(paths)
 
-    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
+    def open_folder(self, folder: Path) -> Path:
         """Return a folder whose data files can be read, fetched where they are missing.
 
-        In a session, it is listed once, since under the builder's lock only this process and its workers write there:
-        `again` lists it once more.
+        In a session, it is listed once, since under the builder's lock only this process and its workers write there.
         """
         return folder
 

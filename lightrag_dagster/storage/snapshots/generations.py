@@ -15,7 +15,7 @@ manifest.json                         written when it is published
 
 import filecmp
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,9 +29,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, GenerationRecord
 from lightrag_dagster.storage.records import Pointer, R, Record, read_record, write_record
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -59,10 +57,6 @@ class Generation:
 
     home: Home
     id: str
-
-    def __reduce__(self) -> tuple[Callable[..., "Generation"], tuple[Home, str]]:
-        """Leave the database behind: a worker reads and writes files alone."""
-        return _of_worker, (self.home.for_worker(), self.id)
 
     def path(self, name: str) -> Path:
         """Return a file or folder of the generation."""
@@ -246,18 +240,3 @@ def fetched(home: Home, generation_id: str) -> Generation:
     """Return a generation, with its files fetched from a bucket; raises StoreError."""
     home.files.open_folder(home.generation(generation_id))
     return Generation(home, generation_id)
-
-
-def fetch_in_worker(generation: Generation) -> None:
-    """Fetch records and files of a generation, unless this process works in the cache of the one that started it.
-
-    Raises:
-        StoreError: the bucket refuses.
-    """
-    if is_claimed(generation.home.root):
-        refresh(generation.home)
-        fetched(generation.home, generation.id)
-
-
-def _of_worker(home: Home, generation_id: str) -> Generation:
-    return Generation(home.in_worker(), generation_id)

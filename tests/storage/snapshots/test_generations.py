@@ -1,11 +1,9 @@
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pydantic import SecretStr
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import table_version
@@ -161,10 +159,3 @@ def test_a_damaged_pointer_is_named_and_mended_by_the_next_run(tmp_path: Path, c
 def test_a_missing_record_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"gen-none/generation\.json is missing; run"):
         Generation(Home(tmp_path), "gen-none").inputs()
-
-
-def test_a_worker_gets_a_generation_without_the_database(tmp_path: Path) -> None:
-    home = Home(tmp_path, database=SecretStr("postgresql://user:secret@localhost/a"))
-    sent = pickle.dumps(Generation(home, "gen-1"))
-    assert b"secret" not in sent
-    assert pickle.loads(sent) == Generation(Home(tmp_path), "gen-1")

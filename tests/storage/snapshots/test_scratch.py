@@ -1,6 +1,5 @@
 """What steps hand on, on a disk and through a bucket in memory; workers are this process under another name."""
 
-import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,8 @@ from pydantic import SecretStr
 from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage import home_format
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import BucketScratch, Scratch, open_scratch
 
 
@@ -97,18 +93,3 @@ def test_of_a_home_on_disk_it_is_a_folder(tmp_path: Path, shares_disk: bool) -> 
         assert scratch.files("dealt") == [scratch.folder / "dealt/chosen"]
         assert scratch.inputs([tmp_path / "tables/1.parquet"]) == [tmp_path / "tables/1.parquet"]
     assert list((tmp_path / "generations").iterdir()) == []
-
-
-def test_a_generation_is_fetched_where_a_worker_has_a_cache_of_its_own(home: Home, tmp_path: Path) -> None:
-    names = ("generation.json", "entities.parquet")
-    with home.files.session():
-        home_format.begin(home.for_worker())
-        for name in names:
-            atomic.write_text(home.generation("gen-1") / name, name)
-    begun = replace(home, database=None)
-    elsewhere = pickle.loads(pickle.dumps(Generation(replace(begun, root=Path("/on/another/machine/0")), "gen-1")))
-    beside = Generation(replace(begun, root=tmp_path / "of another process" / "0"), "gen-1")
-    for worker, found in ((elsewhere, list(names)), (beside, [])):
-        generations.fetch_in_worker(worker)
-        assert [name for name in names if worker.path(name).exists()] == found
-    assert elsewhere.home.root.is_relative_to(tmp_path / "of workers")
