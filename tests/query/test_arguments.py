@@ -96,7 +96,6 @@ def test_questions_and_what_else_is_asked(knowledge: KnowledgeBase, value: Any) 
     tried(lambda: knowledge.retrieve(value, mode="bm25"))
     tried(lambda: knowledge.query_batch(value, mode="bm25"))
     tried(lambda: next(knowledge.stream(value, mode="bypass")))
-    tried(lambda: knowledge.elements(value))
     tried(lambda: knowledge.answer(value))
     tried(lambda: next(knowledge.pieces(value)))
     tried(lambda: knowledge.complete(value))
@@ -191,7 +190,6 @@ def test_what_is_wrong_of_a_filter_is_named(values: Any, says: str) -> None:
         (lambda knowledge: knowledge.query_batch("Who?"), "query_batch takes a list of questions, not 'Who\\?'"),
         (lambda knowledge: knowledge.query_batch(["Who?", None]), "the question takes text, not None"),
         (lambda knowledge: knowledge.answer("Who?"), "answer takes what `prepare` returns, not 'Who\\?'"),
-        (lambda knowledge: knowledge.elements(["Who?"]), "each of elements takes the chunks of a retrieval"),
         (lambda knowledge: knowledge.complete("Who?"), "complete takes a ChatRequest, not 'Who\\?'"),
         (lambda knowledge: knowledge.map(None, []), "map takes a function and a list of questions, not None"),
         (lambda knowledge: type(knowledge).open(5), "home takes a path, not 5"),
