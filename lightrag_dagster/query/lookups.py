@@ -309,8 +309,8 @@ class Lookups:
         asked = Filters() if filters is None else instance(filters, Filters, "filters", 'Filters, such as Filters("a")')
 
         def read() -> Result:
-            with self._opened.in_use(), self.snapshot.reading(), self._opened.retriever.view(asked) as seen:
-                return ask(seen)
+            with self._opened.in_use(), self.snapshot.reading():
+                return ask(self._opened.retriever.view(asked))
 
         return self._opened.in_time(read, seconds_of(timeout))
 
