@@ -1,13 +1,11 @@
 """Checks of callers' arguments: each error names the argument, its accepted values, and the value given."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from difflib import get_close_matches
 from numbers import Real
-from pathlib import Path
 from reprlib import Repr
 from threading import TIMEOUT_MAX
 from typing import TypeVar
@@ -55,21 +53,6 @@ def texts(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return (text(value, name),)
     return tuple(text(one, f"each of {name}") for one in several(value, name, "a text or a list of texts"))
-
-
-def path_of(value: object, name: str) -> Path:
-    """Return a text or a path as a path; raises QueryError."""
-    try:
-        found = Path(value)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise wrong(name, "a path", value) from error
-    try:
-        encoded = os.fsencode(found)
-    except UnicodeEncodeError as error:
-        raise wrong(name, "a path without halves of characters", value) from error
-    if b"\0" in encoded:
-        raise wrong(name, "a path without zero bytes", value)
-    return found
 
 
 def several(value: object, name: str, takes: str) -> Iterable[object]:
