@@ -110,7 +110,8 @@ class Follower:
             found = before.refresh()
             if found is not before and self._warmed is not None:
                 found.warm()
-                self._warm_for(found)
+                with suppress(QueryError):  # the source of a filter may be gone, of which its questions say more
+                    found.warm(self._warmed)
         except ClosedError:
             return  # of which the question says more
         except NoSnapshotError as error:  # a scope may be gone, and with it the right to ask
@@ -132,11 +133,6 @@ class Follower:
             before.close_unused()
             if self._closed:
                 found.close()
-
-    def _warm_for(self, found: Any) -> None:
-        for one in self._warmed or ():
-            with suppress(QueryError):  # its source may be gone, of which the questions say more
-                found.warm([one])
 
     async def _later(self) -> Any:
         return await asyncio.to_thread(self._now) if self._gone or self._is_due() else self._newest
