@@ -11,7 +11,6 @@ from typing import Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.errors import NoSnapshotError, QueryError
-from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, several, text, wrong
 from lightrag_dagster.query.ask import require_model
 from lightrag_dagster.query.asked import UnderWay, asking
@@ -194,11 +193,6 @@ class KnowledgeBase(Lookups):
     def manifest(self) -> Manifest:
         """The manifest of the snapshot."""
         return self.snapshot.manifest
-
-    @property
-    def chat_identity(self) -> str:
-        """Provider, model and parameters that shape an answer."""
-        return chat_identity(self.settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.
