@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
-from difflib import get_close_matches
 from numbers import Real
 from reprlib import Repr
 from threading import TIMEOUT_MAX
 from typing import TypeVar
 
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.settings.unknown import nearest
 
 Value = TypeVar("Value")
 
@@ -85,12 +85,6 @@ def seconds_of(value: object) -> float | None:
         most = f"{TIMEOUT_MAX:.2g} s at most; leave it out for any time"
         raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s, and {most}")
     return seconds
-
-
-def nearest(value: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to another, or None."""
-    found = get_close_matches(value, known, n=1)
-    return found[0] if found else None
 
 
 def suggested(value: str, known: Iterable[str]) -> str:

@@ -14,12 +14,13 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.facts import FactIndex
-from lightrag_dagster.query.arguments import nearest, shown
+from lightrag_dagster.query.arguments import shown
 from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.settings.unknown import nearest
 from lightrag_dagster.storage.duckdb import in_memory
 
 _EVIDENCE = 5
