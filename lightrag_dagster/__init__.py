@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lightrag_dagster.query.types import Answer as Answer
     from lightrag_dagster.query.types import Chunk as Chunk
     from lightrag_dagster.query.types import Citation as Citation
-    from lightrag_dagster.query.types import Element as Element
     from lightrag_dagster.query.types import Entity as Entity
     from lightrag_dagster.query.types import Fact as Fact
     from lightrag_dagster.query.types import Keywords as Keywords
@@ -48,7 +47,7 @@ _MODULES = {
     "query.knowledge_base": ("KnowledgeBase", "Prepared"),
     "query.question": ("QueryOptions",),
     "query.types": (
-        *("Answer", "Chunk", "Citation", "Element", "Entity", "Fact", "Keywords", "Reference", "Relation", "Retrieval"),
+        *("Answer", "Chunk", "Citation", "Entity", "Fact", "Keywords", "Reference", "Relation", "Retrieval"),
     ),
     "resources.knowledge_base": ("KnowledgeBaseResource",),
     "settings": ("Settings", "load_settings"),

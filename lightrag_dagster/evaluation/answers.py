@@ -12,8 +12,11 @@ import pyarrow as pa
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import PermanentProviderError, QueryError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.knowledge_base import CUT_OFF, KnowledgeBase
 from lightrag_dagster.schemas import ANSWERS
+
+_Before = dict[tuple[str, str], dict[str, Any]]  # rows of ANSWERS by question and mode
 
 
 class Answers(NamedTuple):
@@ -55,9 +58,7 @@ class _Made(NamedTuple):
     again: bool = False
 
 
-def _answered(
-    knowledge: KnowledgeBase, question: FiledQuestion, before: dict[tuple[str, str], dict[str, Any]]
-) -> _Made:
+def _answered(knowledge: KnowledgeBase, question: FiledQuestion, before: _Before) -> _Made:
     row: dict[str, Any] = {
         "question": question.question.strip(),
         "mode": question.mode or knowledge.settings.query.mode,
@@ -70,7 +71,7 @@ def _answered(
     try:
         prepared = knowledge.prepare(question.question, mode=question.mode)
         messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
-        key = digest(knowledge.chat_identity, messages)
+        key = digest(chat_identity(knowledge.settings.llm.of("answer")), messages)
         old = before.get((row["question"], row["mode"]))
         if old and old.get("request_key") == key:
             return _Made(old, asked=False, failed=bool(old["error"]))

@@ -1,18 +1,16 @@
 """Checks of callers' arguments: each error names the argument, its accepted values, and the value given."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
-from difflib import get_close_matches
 from numbers import Real
-from pathlib import Path
 from reprlib import Repr
 from threading import TIMEOUT_MAX
 from typing import TypeVar
 
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.settings.unknown import nearest
 
 Value = TypeVar("Value")
 
@@ -57,21 +55,6 @@ def texts(value: object, name: str) -> tuple[str, ...]:
     return tuple(text(one, f"each of {name}") for one in several(value, name, "a text or a list of texts"))
 
 
-def path_of(value: object, name: str) -> Path:
-    """Return a text or a path as a path; raises QueryError."""
-    try:
-        found = Path(value)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise wrong(name, "a path", value) from error
-    try:
-        encoded = os.fsencode(found)
-    except UnicodeEncodeError as error:
-        raise wrong(name, "a path without halves of characters", value) from error
-    if b"\0" in encoded:
-        raise wrong(name, "a path without zero bytes", value)
-    return found
-
-
 def several(value: object, name: str, takes: str) -> Iterable[object]:
     """Return a collection that is not a text or a mapping; raises QueryError."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -102,12 +85,6 @@ def seconds_of(value: object) -> float | None:
         most = f"{TIMEOUT_MAX:.2g} s at most; leave it out for any time"
         raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s, and {most}")
     return seconds
-
-
-def nearest(value: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to another, or None."""
-    found = get_close_matches(value, known, n=1)
-    return found[0] if found else None
 
 
 def suggested(value: str, known: Iterable[str]) -> str:

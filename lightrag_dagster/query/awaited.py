@@ -2,31 +2,22 @@
 
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from lightrag_dagster.query.opened import Opened
-
-
-class Asks(Protocol):
-    """An opened knowledge base."""
-
-    _opened: Opened
-
-
-Base = TypeVar("Base", bound=Asks)
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
 def awaited(
-    method: Callable[Concatenate[Base, Given], Result],
-) -> Callable[Concatenate[Base, Given], Coroutine[Any, Any, Result]]:
+    method: Callable[Concatenate[Any, Given], Result],
+) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Result]]:
     """Return a method that does the same in an event loop; see `Opened.in_thread`."""
 
     @wraps(method)
-    async def ask(self: Base, /, *args: Given.args, **given: Given.kwargs) -> Result:
+    async def ask(self: Any, /, *args: Given.args, **given: Given.kwargs) -> Result:
         asked = self._opened.asked(given.get("timeout"))
-        return await self._opened.in_thread(partial(method, self, *args, **given), asked)
+        answer: Result = await self._opened.in_thread(partial(method, self, *args, **given), asked)
+        return answer
 
     name = method.__name__
     ask.__name__, ask.__qualname__ = f"a{name}", method.__qualname__.replace(name, f"a{name}")

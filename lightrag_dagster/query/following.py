@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from threading import Lock
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
 from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError, QueryError
 from lightrag_dagster.query.filters.filters import Filters
@@ -16,30 +16,6 @@ _LOOK_SECONDS = 1.0
 """Shortest time between two looks at what is published, each at the beginning of a question."""
 
 _log = logging.getLogger(__name__)
-
-
-class Refreshed(Protocol):
-    """The part of a KnowledgeBase by which one follows another; that describes it."""
-
-    @property
-    def scope(self) -> str:
-        """The scope that it was opened in, or an empty text."""
-
-    @property
-    def ready(self) -> bool:
-        """True when it was warmed, and is open."""
-
-    def refresh(self) -> Self:
-        """Return the one to ask now."""
-
-    def warm(self, filters: Sequence[Filters] = ()) -> None:
-        """Load what a first question needs."""
-
-    def close_unused(self) -> None:
-        """Have it closed when its last question has ended."""
-
-    def close(self) -> None:
-        """Close it at once."""
 
 
 class Follower:
@@ -52,7 +28,8 @@ class Follower:
     removed, every question raises NoSnapshotError.
     """
 
-    def __init__(self, knowledge: Refreshed) -> None:
+    def __init__(self, knowledge: Any) -> None:
+        """Take a KnowledgeBase, which its own module alone can name."""
         self._newest = knowledge
         self._warmed: tuple[Filters, ...] | None = None
         self._looking, self._looked = Lock(), time.monotonic()
@@ -90,7 +67,7 @@ class Follower:
     def ready(self) -> bool:
         """True when what a question would ask now was warmed, and is open."""
         with suppress(NoSnapshotError):
-            return self._now().ready
+            return bool(self._now().ready)
         return False
 
     def refresh(self) -> Self:
@@ -115,7 +92,7 @@ class Follower:
     def _is_due(self) -> bool:
         return time.monotonic() - self._looked >= _LOOK_SECONDS
 
-    def _now(self, *, due: bool = False) -> Refreshed:
+    def _now(self, *, due: bool = False) -> Any:
         """Return the newest knowledge base, after a look if one is due and no other thread is at it."""
         if (due or self._is_due()) and not self._closed and self._looking.acquire(blocking=due):
             try:
@@ -133,7 +110,8 @@ class Follower:
             found = before.refresh()
             if found is not before and self._warmed is not None:
                 found.warm()
-                self._warm_for(found)
+                with suppress(QueryError):  # the source of a filter may be gone, of which its questions say more
+                    found.warm(self._warmed)
         except ClosedError:
             return  # of which the question says more
         except NoSnapshotError as error:  # a scope may be gone, and with it the right to ask
@@ -156,12 +134,7 @@ class Follower:
             if self._closed:
                 found.close()
 
-    def _warm_for(self, found: Refreshed) -> None:
-        for one in self._warmed or ():
-            with suppress(QueryError):  # its source may be gone, of which the questions say more
-                found.warm([one])
-
-    async def _later(self) -> Refreshed:
+    async def _later(self) -> Any:
         return await asyncio.to_thread(self._now) if self._gone or self._is_due() else self._newest
 
     def _awaited(self, name: str) -> Callable[..., Any]:

@@ -11,8 +11,7 @@ from typing import Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.errors import NoSnapshotError, QueryError
-from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
+from lightrag_dagster.query.arguments import instance, several, text, wrong
 from lightrag_dagster.query.ask import require_model
 from lightrag_dagster.query.asked import UnderWay, asking
 from lightrag_dagster.query.awaited import awaited
@@ -110,7 +109,8 @@ class KnowledgeBase(Lookups):
         """
         settings = load_settings() if settings is None else instance(settings, Settings, "settings", "Settings")
         if home is not None:
-            settings = settings.model_copy(update={"home": path_of(home, "home")})
+            named = home if isinstance(home, Path) else text(home, "home")
+            settings = settings.model_copy(update={"home": Path(named)})
         if scope is not None:
             settings = settings.within(text(scope, "scope"))
             if settings.scopes and scope not in settings.scopes:  # which a door does not name
@@ -193,11 +193,6 @@ class KnowledgeBase(Lookups):
     def manifest(self) -> Manifest:
         """The manifest of the snapshot."""
         return self.snapshot.manifest
-
-    @property
-    def chat_identity(self) -> str:
-        """Provider, model and parameters that shape an answer."""
-        return chat_identity(self.settings.llm.of("answer"))
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.

@@ -1,7 +1,7 @@
 """The questions that an opened knowledge base answers without a model: of its graph and facts, in SQL and Cypher."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from numbers import Integral
 from typing import Any, TypeVar, Unpack, get_args
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError, QueryTimeoutError
 from lightrag_dagster.indexes.cypher import LIMIT, require_graph
-from lightrag_dagster.query.arguments import instance, seconds_of, several, shown, text, wrong
+from lightrag_dagster.query.arguments import instance, seconds_of, shown, text, wrong
 from lightrag_dagster.query.asked import asking
 from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.facts.conditions import By, FactOptions, conditions_of
@@ -19,7 +19,6 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.graph.types import Choice, Connection, Neighbourhood, Profile, Way
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.types import Chunk, Element
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
@@ -252,14 +251,13 @@ class Lookups:
             StoreError: a table of the snapshot is missing or damaged, or the rows have no room on the disk.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, told
+        from lightrag_dagster.query.home_tables import tables_of_home
 
         statements, seconds = text(query, "query"), seconds_of(timeout)
         instance(trusted, bool, "trusted", "True or False")
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
-            more, lacking = tables_of_home(Home.of(self.settings), statements)
             files = published_tables(self.snapshot.generation)
-            with told(lacking), ExitStack() as opened:
+            with tables_of_home(Home.of(self.settings), statements) as more, ExitStack() as opened:
                 if not trusted:
                     return self._opened.sql.query(files, statements, more, asked)
                 connection = opened.enter_context(open_tables(files, more=more))
@@ -305,34 +303,13 @@ class Lookups:
 
     achanges = awaited(changes)
 
-    def elements(self, chunks: Sequence[Chunk], *, timeout: Seconds = None) -> list[Element]:
-        """Return the tables and figures that overlap `chunks`, such as those of a retrieval or an answer.
-
-        Args:
-            chunks: those of this snapshot.
-            timeout: as `find`.
-
-        Raises:
-            QueryError: the argument is not a list of chunks.
-            QueryTimeoutError: as `find`.
-            ClosedError: as `find`.
-            StoreError: as `find`.
-        """
-        from lightrag_dagster.query.explain.elements import elements_of
-
-        takes = "the chunks of a retrieval"
-        found = [instance(one, Chunk, "each of elements", takes) for one in several(chunks, "elements", takes)]
-        return self._seen(lambda seen: elements_of(seen.generation, found), None, timeout)
-
-    aelements = awaited(elements)
-
     def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None, timeout: Seconds) -> Result:
         """Ask the part of the snapshot that a filter allows."""
         asked = Filters() if filters is None else instance(filters, Filters, "filters", 'Filters, such as Filters("a")')
 
         def read() -> Result:
-            with self._opened.in_use(), self.snapshot.reading(), self._opened.retriever.view(asked) as seen:
-                return ask(seen)
+            with self._opened.in_use(), self.snapshot.reading():
+                return ask(self._opened.retriever.view(asked))
 
         return self._opened.in_time(read, seconds_of(timeout))
 

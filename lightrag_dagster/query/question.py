@@ -159,9 +159,8 @@ def _settings(defaults: QuerySettings, given: dict[str, Any]) -> QuerySettings:
 def _mode(name: str) -> Mode:
     if name in MODES:
         return MODES[name]
-    near = arguments.nearest(name, MODES)
-    meant = f"did you mean {near}, or another of" if near else "choose one of"
-    raise QueryError(f"there is no mode {arguments.shown(name)}; {meant} {', '.join(MODES)}")
+    near = arguments.suggested(name, MODES)
+    raise QueryError(f"there is no mode {arguments.shown(name)}{near}; choose one of {', '.join(MODES)}")
 
 
 def _keywords(value: object) -> Keywords:
@@ -212,13 +211,8 @@ def _unused(
             notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")
         elif not settings.rerank:
             notes.append("min_rerank_score does nothing where rerank is false")
-    if (
-        reranker == "chat"
-        and settings.rerank
-        and settings.min_rerank_score is not None
-        and "rerank" not in mode.ignores
-    ):
-        notes.append("min_rerank_score does nothing where rerank.provider is chat, which gives an order and no scores")
+        elif reranker == "chat" and "min_rerank_score" in said:
+            notes.append("min_rerank_score does nothing where rerank.provider is chat, which gives no scores")
     if by_rules and not mode.retrieves:
         notes.append(f"the offline model (llm.provider) answers from a context, and mode {settings.mode} has none")
     elif by_rules and (unread := sorted(said & _INSTRUCTIONS)):

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -66,9 +65,9 @@ class Retriever:
         given = without_blanks(question.keywords or Keywords())
         return given if given != Keywords() else self._asking.keywords(question.text, notes)
 
-    def view(self, filters: Filters) -> AbstractContextManager[Snapshot]:
-        """Give the filtered view of the snapshot for the block; the snapshot itself without a filter."""
-        return nullcontext(self._snapshot) if filters == Filters() else self._views.view(filters)
+    def view(self, filters: Filters) -> Snapshot:
+        """Return the filtered view of the snapshot; the snapshot itself without a filter."""
+        return self._snapshot if filters == Filters() else self._views.view(filters)
 
     def warm(self, filters: Filters) -> None:
         """Load what the first question with a filter needs, by one whose vector is of no text; no model is asked."""
@@ -81,12 +80,11 @@ class Retriever:
             return np.full((len(texts), dimensions), dimensions**-0.5, dtype=np.float32)
 
         self._models.warm()
-        with self.view(filters) as seen:
-            search = Search(seen, question, embed, self._searchers)
-            retrieve(search, self._count, self._reserved(question), None, Trace(explain=False))
+        search = Search(self.view(filters), question, embed, self._searchers)
+        retrieve(search, self._count, self._reserved(question), None, Trace(explain=False))
 
     def close(self, timeout: float | None = None) -> None:
-        """End the threads that search, in at most `timeout` seconds, and close the views of filters."""
+        """End the threads that search, in at most `timeout` seconds, and drop the views of filters."""
         self._searchers.shutdown(cancel_futures=True, timeout=timeout)
         self._views.close()
 
@@ -103,11 +101,10 @@ class Retriever:
                 question = replace(question, notes=(*question.notes, _unnamed(settings.mode, keywords)))
         if not mode.retrieves or (mode.keywords and keywords == Keywords()):
             return replace(nothing, notes=question.notes, steps=trace.steps)
-        with ExitStack() as opened:
-            with trace.step("filter"):
-                snapshot = opened.enter_context(self.view(question.filters))
-            search = Search(snapshot, replace(question, keywords=keywords), self._embed, self._searchers, self._asking)
-            found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
+        with trace.step("filter"):
+            snapshot = self.view(question.filters)
+        search = Search(snapshot, replace(question, keywords=keywords), self._embed, self._searchers, self._asking)
+        found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
         told = (*question.notes, *snapshot.notes, *found.notes, *self._lacking(question, found))
         return replace(found, steps=trace.steps, notes=told)
 

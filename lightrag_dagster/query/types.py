@@ -103,26 +103,6 @@ class Citation:
 
 
 @dataclass(frozen=True, repr=False)
-class Element(Brief):
-    """A table or figure of a document: `content == document[char_start:char_end]`, as Markdown.
-
-    `kind` is `table` or `figure`. `caption` is the line above a table, or the alternative text of a figure. `page` is
-    set if the format has pages. `chunk_ids` are the chunks that hold a part of it, in order.
-    """
-
-    kind: str
-    caption: str | None
-    content: str
-    source: str
-    path: str
-    doc_id: str
-    page: int | None
-    char_start: int
-    char_end: int
-    chunk_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, repr=False)
 class Chunk(Brief):
     """A chunk and every place where it occurs, in canonical order.
 

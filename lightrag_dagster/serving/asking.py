@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
-from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.serving import requests
@@ -20,8 +19,6 @@ _LONGEST_LIST = 1_000
 """Most documents of a list."""
 _SHORT = 400
 """Most characters of a description among what a search finds; `entity` has all of it."""
-_BY_RULES = "no language model is set, so these are sentences of the passages; read them"
-_NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
 
@@ -56,22 +53,19 @@ async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, 
     for one in (*told.get("entities", ()), *told.get("relations", ())):
         if len(said := one.get("description", "")) > _SHORT:
             one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
-    filters = asked.filters or Filters()  # and no model is asked
-    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, hops=0, rerank=False, filters=filters)
-    return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
+    return told
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Have the base's own language model answer; it may cost money."""
     found = await base.aquery(asked.query, **asked.options())
-    by_rules = [_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []
     references = [
         {"reference_id": one.reference_id, "document": one.file, "is_cited": one in found.cited}
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
         for one in found.cited or found.references
     ]
     told = {"snapshot_id": found.snapshot_id, "answer": found.text, "references": references}
-    return told | {"notes": [*found.retrieval.notes, *by_rules]}
+    return told | {"notes": list(found.retrieval.notes)}
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:

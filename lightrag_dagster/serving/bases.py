@@ -19,10 +19,12 @@ class Bases:
         """Return the base of a scope; raises as `KnowledgeBase.open`."""
         if scope not in self._opened:
             self._opened[scope] = asyncio.create_task(asyncio.to_thread(self._open, scope))
+        opening = self._opened[scope]
         try:
-            return await asyncio.shield(self._opened[scope])
+            return await asyncio.shield(opening)
         except Exception:
-            self._opened.pop(scope, None)  # the next question opens it again
+            if self._opened.get(scope) is opening:  # another question may have begun a new one
+                del self._opened[scope]
             raise
 
     def _open(self, scope: str | None) -> KnowledgeBase:

@@ -96,7 +96,6 @@ def test_questions_and_what_else_is_asked(knowledge: KnowledgeBase, value: Any) 
     tried(lambda: knowledge.retrieve(value, mode="bm25"))
     tried(lambda: knowledge.query_batch(value, mode="bm25"))
     tried(lambda: next(knowledge.stream(value, mode="bypass")))
-    tried(lambda: knowledge.elements(value))
     tried(lambda: knowledge.answer(value))
     tried(lambda: next(knowledge.pieces(value)))
     tried(lambda: knowledge.complete(value))
@@ -145,7 +144,7 @@ PICTURE = Message("user", "What is it?", (Picture("digest", "data:,", 1),))
         ({"user_prompt": "half \udfff"}, "user_prompt holds half a character"),
         ({"response_type": 5}, "response_type: .* string, not 5"),
         ({"mode": 5}, "mode: .* string, not 5"),
-        ({"mode": "fuson"}, "there is no mode 'fuson'; did you mean fusion, or another of fusion, naive"),
+        ({"mode": "fuson"}, "there is no mode 'fuson'; did you mean 'fusion'\\?; choose one of fusion, naive"),
         ({"topk": 5}, "there is no option 'topk'; did you mean 'top_k'"),
         ({"topk": None}, "there is no option 'topk'"),
         ({"text": "Who?"}, "there is no option 'text'"),
@@ -191,11 +190,10 @@ def test_what_is_wrong_of_a_filter_is_named(values: Any, says: str) -> None:
         (lambda knowledge: knowledge.query_batch("Who?"), "query_batch takes a list of questions, not 'Who\\?'"),
         (lambda knowledge: knowledge.query_batch(["Who?", None]), "the question takes text, not None"),
         (lambda knowledge: knowledge.answer("Who?"), "answer takes what `prepare` returns, not 'Who\\?'"),
-        (lambda knowledge: knowledge.elements(["Who?"]), "each of elements takes the chunks of a retrieval"),
         (lambda knowledge: knowledge.complete("Who?"), "complete takes a ChatRequest, not 'Who\\?'"),
         (lambda knowledge: knowledge.map(None, []), "map takes a function and a list of questions, not None"),
-        (lambda knowledge: type(knowledge).open(5), "home takes a path, not 5"),
-        (lambda knowledge: type(knowledge).open("a\0b"), "home takes a path without zero bytes"),
+        (lambda knowledge: type(knowledge).open(5), "home takes text, not 5"),
+        (lambda knowledge: type(knowledge).open("a\ud800b"), "home holds half a character, .* position 1"),
         (lambda knowledge: type(knowledge).open(knowledge.settings.home, 5), "snapshot_id takes text, not 5"),
         (lambda knowledge: type(knowledge).open(settings={"home": "x"}), "settings takes Settings, not"),
     ],

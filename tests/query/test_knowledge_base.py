@@ -350,7 +350,7 @@ def test_every_method_that_asks_has_a_time_and_a_form_for_event_loops() -> None:
 
 def test_after_closing_every_method_says_so(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as closed:
-        prepared, chunks = closed.prepare(STATION), closed.retrieve(STATION).chunks
+        prepared = closed.prepare(STATION)
         half = closed.stream(STATION)
         next(half)
     closed.close()
@@ -360,7 +360,7 @@ def test_after_closing_every_method_says_so(published_home: Path) -> None:
         *(partial(method, STATION) for method in (closed.keywords, closed.context, closed.prompt, closed.prepare)),
         *(lambda: next(closed.stream(STATION)), lambda: next(half), lambda: next(closed.pieces(prepared))),
         *(lambda: closed.query_batch([STATION]), lambda: closed.map(str, [1]), lambda: closed.answer(prepared)),
-        *(lambda: closed.elements(chunks), lambda: closed.complete(ChatRequest("answer", (Message("user", "Who?"),)))),
+        lambda: closed.complete(ChatRequest("answer", (Message("user", "Who?"),))),
         *(lambda: asyncio.run(closed.aquery(STATION)), lambda: asyncio.run(closed.aretrieve(STATION))),
         *(partial(_first, closed), lambda: closed.cypher("MATCH (e:Entity) RETURN e.name")),
     ]

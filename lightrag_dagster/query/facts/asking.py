@@ -14,12 +14,13 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.core.text.names import folded
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.facts import FactIndex
-from lightrag_dagster.query.arguments import nearest, shown
+from lightrag_dagster.query.arguments import shown
 from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.settings.unknown import nearest
 from lightrag_dagster.storage.duckdb import in_memory
 
 _EVIDENCE = 5
@@ -105,23 +106,18 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
     if conditions.contradicted:
         rows = rows.filter(pc.greater(pc.list_value_length(rows["contradicts"]), 0))
     rows = rows.drop_columns(["evidence", "contradicts"])
-    notes += _missed(rows, values, conditions)
     if conditions.as_of is not None:
+        notes += _undated(rows, values)
         rows = rows.filter(rows["holds"])
     values |= conditions.value._asdict() | {"by": by}
     return Selection(facts, rows, values, tuple(notes))
 
 
-def _missed(rows: pa.Table, values: Mapping[str, Any], conditions: Conditions) -> Iterator[str]:
-    """Yield notes on facts of the same names that are not where they may be looked for."""
+def _undated(rows: pa.Table, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a note on facts of the same names whose time cannot be read."""
     found = _having(rows, {_COLUMNS[end]: values[end] for end in _COLUMNS})
-    name, subject = conditions.names.get("subject"), values["subject"]
-    as_object = _having(rows, {"object_id": subject}).num_rows if subject and not found.num_rows else 0
-    if name and as_object and not _having(rows, {"subject_id": subject}).num_rows:
-        number = counted(as_object, "fact", "facts")
-        yield f"{shown(name)} is the subject of none, and the object of {number}: ask by object"
     is_open = pc.and_(pc.is_valid(found["when_words"]), pc.is_null(pc.coalesce(found["valid_from"], found["valid_to"])))
-    if conditions.as_of is not None and (undated := pc.sum(is_open).as_py()):
+    if undated := pc.sum(is_open).as_py():
         number = counted(undated, "fact of these names has", "facts of these names have")
         yield (
             f"{number} a time that cannot be read: such a fact counts on every day, or on none where another of a "

@@ -13,8 +13,9 @@ import pyarrow as pa
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.arguments import nearest, shown, suggested
+from lightrag_dagster.query.arguments import shown, suggested
 from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.settings.unknown import nearest
 
 _PHRASES = {
     "sources": "is in source",

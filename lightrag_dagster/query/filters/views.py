@@ -1,8 +1,7 @@
 """A cache of filtered views of a snapshot, each made once and kept while it is among the last used."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -17,11 +16,10 @@ _KEPT = 8
 class _Entry:
     making: Lock = field(default_factory=Lock)
     view: Snapshot | None = None
-    users: int = 0
 
 
 class Views:
-    """A cache of views by filter; threads may share it. A view is closed when it is dropped and no longer used."""
+    """A cache of views by filter; threads may share it. A dropped view ends with the last question that holds it."""
 
     def __init__(self, make: Callable[[Filters], Snapshot]) -> None:
         """Keep the function that makes a view; it may raise, and is called again for the next question then."""
@@ -29,37 +27,19 @@ class Views:
         self._entries: OrderedDict[Filters, _Entry] = OrderedDict()
         self._changing = Lock()
 
-    @contextmanager
-    def view(self, filters: Filters) -> Iterator[Snapshot]:
-        """Yield the view of a filter for the block; the first caller makes it, others with the same filter wait."""
+    def view(self, filters: Filters) -> Snapshot:
+        """Return the view of a filter; the first caller makes it, others with the same filter wait."""
         with self._changing:
             entry = self._entries.setdefault(filters, _Entry())
             self._entries.move_to_end(filters)
-            entry.users += 1
-            self._drop(len(self._entries) - _KEPT)
-        try:
-            with entry.making:
-                if entry.view is None:
-                    entry.view = self._make(filters)
-                view = entry.view
-            yield view
-        finally:
-            with self._changing:
-                entry.users -= 1
-                if entry.view is None and self._entries.get(filters) is entry:
-                    del self._entries[filters]
-                self._close_unused(filters, entry)
+            if len(self._entries) > _KEPT:
+                self._entries.popitem(last=False)
+        with entry.making:
+            if entry.view is None:
+                entry.view = self._make(filters)
+            return entry.view
 
     def close(self) -> None:
-        """Drop all views; those in use are closed when their questions end."""
+        """Drop all views."""
         with self._changing:
-            self._drop(len(self._entries))
-
-    def _drop(self, number: int) -> None:
-        for _ in range(number):
-            filters, entry = self._entries.popitem(last=False)
-            self._close_unused(filters, entry)
-
-    def _close_unused(self, filters: Filters, entry: _Entry) -> None:
-        if entry.view is not None and not entry.users and self._entries.get(filters) is not entry:
-            entry.view.close()
+            self._entries.clear()

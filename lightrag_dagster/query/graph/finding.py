@@ -10,6 +10,7 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import find_sorted
 from lightrag_dagster.query.arguments import shown, text
 from lightrag_dagster.query.graph.types import Choice, Kind, Match
 from lightrag_dagster.query.snapshot import Snapshot
@@ -118,12 +119,10 @@ def _folds(name: str) -> str:
 
 def _with_id(graph: Adjacency, asked: str) -> int | None:
     """Return the row of an entity id; None if the text is none, or no entity that may be seen has it."""
-    if not _ID.fullmatch(asked) or not len(graph.entities.ids):
+    if not _ID.fullmatch(asked):
         return None
-    wanted = np.bytes_(asked.encode())
-    row = int(np.searchsorted(graph.entities.ids, wanted))
-    known = row < len(graph.entities.ids) and graph.entities.ids[row] == wanted
-    return row if known and len(graph.entity_chunks.of(row)) else None
+    rows, known = find_sorted(graph.entities.ids, np.array([asked], dtype=np.bytes_))
+    return int(rows[0]) if known[0] and len(graph.entity_chunks.of(rows[0])) else None
 
 
 def _checked(name: object, argument: str) -> str:

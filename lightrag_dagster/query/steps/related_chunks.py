@@ -18,15 +18,11 @@ _CHUNKS_OF_ONE_OWNER = 200
 
 
 class Related(NamedTuple):
-    """Chunks of entities and of relations, best first, each with its owner; and the similarities of all compared.
-
-    `crowded` is the number of owners that have more chunks than were considered.
-    """
+    """Chunks of entities and of relations, best first, each with its owner; and the similarities of all compared."""
 
     entities: dict[int, int]
     relations: dict[int, int]
     similarity: dict[int, float]
-    crowded: int = 0
 
 
 def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[int]) -> Related:
@@ -42,17 +38,12 @@ def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[
     picked = _with_owners(pick(of_entities, number, similarity), behind_entities, of_entities)
     of_relations = assign([*behind_relations.values()], set(picked))
     further = pick([chunks for chunks in of_relations if chunks], number, similarity)
-    crowded = _crowded(graph.entity_chunks, entities) + _crowded(graph.relation_chunks, relations)
-    return Related(picked, _with_owners(further, behind_relations, of_relations), similarity, crowded)
+    return Related(picked, _with_owners(further, behind_relations, of_relations), similarity)
 
 
 def _owned(lists: Lists, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the first chunks of each row that has any."""
     return {row: own for row, own in ((row, lists.of(row)[:_CHUNKS_OF_ONE_OWNER].tolist()) for row in rows) if own}
-
-
-def _crowded(lists: Lists, rows: Sequence[int]) -> int:
-    return sum(len(lists.of(row)) > _CHUNKS_OF_ONE_OWNER for row in rows)
 
 
 def _with_owners(picked: Iterable[int], owners: Iterable[int], assigned: Sequence[Sequence[int]]) -> dict[int, int]:

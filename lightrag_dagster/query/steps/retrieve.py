@@ -197,8 +197,6 @@ def _with_related(search: Search, found: Found, entities: int, relations: int, t
     with trace.step("related chunks") as notes:
         behind = related_chunks(search, [*found.entities][:entities], [*found.relations][:relations])
         notes |= {"behind entities": len(behind.entities), "behind relations": len(behind.relations)}
-        if behind.crowded:
-            notes["with more chunks than considered"] = behind.crowded
         scores = {**behind.similarity, **found.chunks}
         merged = round_robin(list(found.chunks), list(behind.entities), list(behind.relations))
         paths_to = partial(paths_behind, search.snapshot.graph, found, behind)

@@ -117,7 +117,7 @@ def shown(knowledge: KnowledgeBase, filters: Filters, modes: Collection[str]) ->
         retrieval = knowledge.retrieve(QUESTION, **how)
         found += [json.dumps(retrieval.to_dict()), str(retrieval), repr(retrieval), knowledge.context(QUESTION, **how)]
         found += [knowledge.prompt(QUESTION, **how), str(knowledge.query(QUESTION, **how).to_dict())]
-        found += [str(knowledge.elements(retrieval.chunks)), str(knowledge.keywords(QUESTION, **how))]
+        found.append(str(knowledge.keywords(QUESTION, **how)))
     return "\n".join([*found, *of_graph(knowledge, filters)]).lower()
 
 

@@ -233,9 +233,7 @@ def test_a_least_score_does_nothing_and_the_result_says_so(opened: Open, loopbac
     loopback.chat = by_place(lambda shown: [*range(len(shown))])
     found = opened().retrieve(QUESTION, min_rerank_score=0.5)
     assert len(found.chunks) == 24
-    assert found.notes == (
-        "min_rerank_score does nothing where rerank.provider is chat, which gives an order and no scores",
-    )
+    assert found.notes == ("min_rerank_score does nothing where rerank.provider is chat, which gives no scores",)
 
 
 def test_without_a_model_it_is_refused(built: Path) -> None:

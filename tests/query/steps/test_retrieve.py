@@ -17,7 +17,6 @@ from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.steps import related_chunks
 from lightrag_dagster.query.steps.retrieve import Trace, fitting, retrieve
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
@@ -124,16 +123,6 @@ def pairs(found: Retrieval) -> list[str]:
 
 def chunks(found: Retrieval) -> list[str]:
     return [chunk.chunk_id.removeprefix("chunk-") for chunk in found.chunks]
-
-
-def test_chunks_of_a_hub_that_are_not_considered_are_noted(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = QuerySettings(mode="local")
-    for most, crowded in ((2, None), (1, 2)):  # a and b have two chunks each
-        monkeypatch.setattr(related_chunks, "_CHUNKS_OF_ONE_OWNER", most)
-        trace = Trace(explain=False)
-        retrieve(Search(snapshot, Question("question", settings, KEYWORDS), embed), len, 0, None, trace)
-        (notes,) = [step.notes for step in trace.steps if step.name == "related chunks"]
-        assert notes.get("with more chunks than considered") == crowded
 
 
 def test_naive(snapshot: Snapshot) -> None:

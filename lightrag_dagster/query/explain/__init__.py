@@ -1,1 +1,0 @@
-"""Explanations of a retrieval: paths to a passage, tables and figures."""
