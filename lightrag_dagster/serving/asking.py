@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
+from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.serving import requests
@@ -19,6 +20,7 @@ _LONGEST_LIST = 1_000
 """Most documents of a list."""
 _SHORT = 400
 """Most characters of a description among what a search finds; `entity` has all of it."""
+_NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
 
@@ -53,7 +55,9 @@ async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, 
     for one in (*told.get("entities", ()), *told.get("relations", ())):
         if len(said := one.get("description", "")) > _SHORT:
             one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
-    return told
+    filters = asked.filters or Filters()  # and no model is asked
+    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, hops=0, rerank=False, filters=filters)
+    return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:

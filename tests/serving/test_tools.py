@@ -18,6 +18,7 @@ from lightrag_dagster.errors import QueryError
 from lightrag_dagster.serving import Service, asking
 from lightrag_dagster.serving.requests import ChangesRequest, FindRequest, ReadRequest
 from lightrag_dagster.settings import load_settings
+from tests.loopback import Answer, Loopback
 from tests.serving.doors import KEYS, listening, service_of, tokens
 from tests.support import FLOOD, RIVER, build, write_source
 
@@ -127,6 +128,23 @@ def test_a_tool_is_described_and_its_results_are_short(published_home: Path) -> 
 def test_the_parts_of_a_description_are_lines() -> None:
     told = {"description": "One.<SEP>Two.", "neighbours": [{"description": "Three.<SEP>Four."}]}
     assert asking.lean(told) == {"description": "One.\nTwo.", "neighbours": [{"description": "Three.\nFour."}]}
+
+
+@pytest.mark.long
+def test_what_nothing_is_like_is_said(published_home: Path) -> None:
+    assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
+    assert "no passage has a word" not in str(called(published_home, "search", query="Who repaired the sensor?"))
+
+
+def test_a_search_asks_a_model_for_itself_alone(published_home: Path, loopback: Loopback) -> None:
+    settings = load_settings(home=published_home, llm={"provider": "openai", "model": "m"}, query={"hops": 1})
+    loopback.chat = lambda _: Answer('{"next": "Who closed Station 14?"}')
+    asked = {"query": "Who leads the office, and repaired the sensor?", "mode": "naive"}
+    with KnowledgeBase.open(settings=settings) as base:
+        asyncio.run(asking.search(base, FindRequest.model_validate(asked)))
+        assert len(loopback.requests) == 1
+        found = asyncio.run(asking.search(base, FindRequest.model_validate(asked | {"query": "xqzzt xqzzv"})))
+    assert "no passage has a word of the question" in str(found["notes"])
 
 
 def test_a_search_has_the_beginning_of_long_descriptions(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
