@@ -87,10 +87,13 @@ def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
 async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, limits: ServiceLimits) -> None:
     """Run an app with the whole body of its request, and end it when the client leaves; raises HTTPException."""
     body = bytearray()
-    async for part in Request(scope, receive).stream():
-        body += part
-        if len(body) > limits.body_bytes:
-            raise HTTPException(413, f"the body of a request has at most {limits.body_bytes:,} bytes")
+    with anyio.move_on_after(limits.seconds) as arriving:
+        async for part in Request(scope, receive).stream():
+            body += part
+            if len(body) > limits.body_bytes:
+                raise HTTPException(413, f"the body of a request has at most {limits.body_bytes:,} bytes")
+    if arriving.cancelled_caught:
+        raise HTTPException(408, f"the body of this request did not come within {limits.seconds:g} s; send it again")
     unread = [bytes(body)]
 
     async def replay() -> Message:

@@ -62,7 +62,7 @@ def _time(spell: float | timedelta) -> str:
         ("docs/operations.md", f"more than {checks.MAX_CUT_SHARE:.0%} of the chunks are longer"),
         ("docs/operations.md", f"more than {_WORDS.get(1 - checks.MIN_GROUNDED_SHARE)} of the names"),
         ("docs/operations.md", f"for {_WORDS.get(graph.ROWS_BEFORE_PUBLICATION)} chunks, entities and relations"),
-        ("docs/serving.md", f"more than {_SERVED.seconds:.0f} seconds (`--seconds`)"),
+        ("docs/serving.md", f"within {_SERVED.seconds:.0f} seconds (`--seconds`)"),
         ("docs/serving.md", f"`--at-once` ({_SERVED.at_once}) questions"),
         ("docs/serving.md", f"{_SERVED.waiting} more wait, and a body has at most {_SERVED.body_bytes / 1e6:.0f} MB"),
         ("docs/sql-and-cypher.md", f"at most {sql._MOST_MEMORY / 1e9:.0f} GB"),

@@ -212,6 +212,14 @@ def test_a_body_in_many_parts_is_not_measured_again_with_each(tmp_path: Path) ->
     assert _Counted.asked < 10_000
 
 
+def test_a_body_that_does_not_come_is_refused(tmp_path: Path) -> None:
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    assert status_of(service_of(tmp_path / "home", limits={"seconds": 0.05}), receive) == 408
+
+
 def test_a_home_without_a_snapshot_is_not_ready(tmp_path: Path) -> None:
     with listening(service_of(tmp_path / "home")) as client:
         assert client.get("/ready").status_code == 503
