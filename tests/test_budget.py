@@ -41,7 +41,7 @@ CODE = {
     "report": 800,  # numbers of facts, contradictions; checks of large files
     "resources": 75,
     "serving": 887,  # a priced stream is complete before its first line; clients that do not read; places of buckets
-    "settings": 149,  # names in other letters; scopes, access; types as answers are read; true for numbers
+    "settings": 1182,  # names in other letters; scopes, access; types as answers are read; true for numbers
     "spending": 546,  # stores that are gone; batches over midnight; unknown prices; tiers, open weights
     "stages": 6210,  # zones of Parquet, telephones, spellings; useless models; whole facts; links; times of rows
     "storage": 4120,  # scopes, checks of files; damaged records; the home of a database
