@@ -130,6 +130,24 @@ def graph_gb(graph: Path) -> float:
     return graph.stat().st_size / 1e9
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(0, id="nothing", marks=pytest.mark.long),
+        pytest.param(8192, id="a part"),
+        pytest.param(None, id="other bytes", marks=pytest.mark.long),
+    ],
+)
+def test_a_damaged_one_is_made_again(settings: Settings, left: int | None) -> None:
+    first = list_snapshots(Home(settings.home))[0].snapshot_id
+    chunks_of(settings, first)
+    (graph,) = made(settings)
+    whole = graph.read_bytes()
+    graph.write_bytes(whole[::-1] if left is None else whole[:left])
+    assert chunks_of(settings, first) == 1
+    assert graph.stat().st_size >= len(whole)
+
+
 def test_a_cache_that_cannot_be_written_is_named(settings: Settings) -> None:
     settings.cache.folder.write_text("a file")
     with pytest.raises(StoreError, match=r"cannot write the cache .*change cache\.folder"):
