@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightrag_dagster.core.aio import run_sync
@@ -94,6 +95,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         if last and _is_merged(last, inputs) and not (backfill and summaries_to_make(last, recipes)):
             generations.set_newest(home, last)  # the pointer to it may be lost
             return MergeReport(last, merged=False)
+        _require_tables(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
             tables, summaries = made.merged.tables(), count_recipes(made.merged)
@@ -101,6 +103,25 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
             generation = generations.store(home, inputs, tables, summaries, made.failed, effect)
         generations.set_newest(home, generation)
     return MergeReport(generation, merged=True, usage=made.usage)
+
+
+def _require_tables(situation: Situation, inputs: GenerationInputs) -> None:
+    """Raise StoreError if a table that is lost cannot be made again: its source is absent, or has a later version."""
+    tables, absent = SourceTables(situation.home), situation.absent
+    for name in situation.accepted:
+        versions, current = inputs.sources.get(name, {}), tables.current_versions(name)
+        only = [one for one in versions if name in absent or (one in current and current[one].version != versions[one])]
+        lost = [table for table in only if not tables.has(table, name, versions[table])]
+        if lost and name not in absent:
+            raise StoreError(
+                f"the table {lost[0]} of {name} has lost a file, and what was read since is not accepted; correct "
+                f"{name} until `lightrag-dagster run` accepts it, or put the file back from a backup"
+            )
+        if lost:
+            raise StoreError(
+                f"the table {lost[0]} of {name} has lost a file, and its source is gone; bring it back, or remove "
+                f"it by `lightrag-dagster run --source {quote(name)} --accept-deletes`"
+            )
 
 
 def _last_merged(situation: Situation) -> Generation | None:
