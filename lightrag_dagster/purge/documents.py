@@ -1,7 +1,7 @@
 """The documents that a purge is about: found by their names, noted until it has ended, and where copies are."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -13,7 +13,6 @@ from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone
-from lightrag_dagster.settings.unknown import nearest
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
@@ -27,6 +26,8 @@ from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
+
+_NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
 
 _DOCUMENTS = pa.schema({name: pa.string() for name in ("version", "path", "content_hash")})
 
@@ -60,7 +61,7 @@ def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
             )
         if source not in sources:
             if unfinished.get(source) != set() and source not in earlier():
-                meant = _meant(source, {*sources, *earlier()})
+                meant = _meant(home, name, sorted({*sources, *earlier()}))
                 raise SourceError(f"there never was a source {source!r}, or it is purged already{meant}")
             if path:
                 raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
@@ -71,7 +72,7 @@ def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
         if path not in stored(source) and path not in unfinished.get(source, ()):
             raise SourceError(
                 f"no snapshot and no table has {name}: it never was a document, or is purged already"
-                f"{_meant(name, [f'{source}/{one}' for one in known(source)])}"
+                f"{_nearest(name, [f'{source}/{one}' for one in sorted(known(source))])}"
             )
         gone.setdefault(source, set()).add(path)
     return gone
@@ -133,10 +134,22 @@ def _earlier_sources(home: Home) -> set[str]:
     return {*read, *(source for one in list_snapshots(home) for source in one.inputs.sources)}
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Return the part of an error that suggests the most similar known name; empty if none is."""
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else ""
+def _meant(home: Home, name: str, sources: Sequence[str]) -> str:
+    """Return the part of an error that suggests the document, or else the sources, that an unknown name may mean."""
+    for source in sources:
+        paths = stored_documents(home, source)["path"].unique().to_pylist()
+        if found := [path for path in sorted(paths) if path == name or path.endswith(f"/{name}")]:
+            return f"; did you mean {source}/{found[0]}?"
+    return _nearest(name.partition("/")[0], sources)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Return the part of an error that suggests the most similar known names; empty if there are none."""
+    from rapidfuzz.distance.Indel import normalized_similarity
+    from rapidfuzz.process import extract  # both slow to import, and most names are spelt well
+
+    found = [one for one, *_ in extract(name, known, scorer=normalized_similarity, limit=_NEAREST, score_cutoff=_ALIKE)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def holders(home: Home, gone: Gone) -> dict[str, list[str]]:

@@ -143,10 +143,12 @@ def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> No
     write_source(settings, "notes", {"kept.md": "Kept."})
     write_documents(Home(settings.home), "notes", {"a/kept.md": "kept"})
     write_documents(Home(settings.home), "left", {"all.md": "left"})
-    for name, meant in (("note/b.md", "notes"), ("lefd", "left")):
+    for name, meant in (("kept.md", "notes/a/kept.md"), ("a/kept.md", "notes/a/kept.md"), ("note/b.md", "notes")):
         source = name.split("/")[0]
         with pytest.raises(SourceError, match=rf"never was a source '{source}', .*; did you mean {meant}\?"):
             gone_of(settings, [name])
+    with pytest.raises(SourceError, match=r"did you mean left\?"):
+        gone_of(settings, ["lefd"])
     for name in ("something", "", ".", ".."):
         with pytest.raises(SourceError, match=f"never was a source '{name}', or it is purged already$"):
             gone_of(settings, [name])
