@@ -1,8 +1,9 @@
 """Captions of images in documents, by a model that is shown them."""
 
 import asyncio
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import ceil
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -18,33 +19,42 @@ from lightrag_dagster.stages.prompts.requests import description_request
 
 
 class Describer:
-    """Writer of captions, by a model that is open in the event loop of a portal, within a limit of calls at once.
+    """Writer of captions, by a model that is opened with the first image, within a limit of calls at once.
 
     Any thread may call it. After an error that ends all requests, such as a spent budget, it makes no more calls.
     """
 
-    def __init__(self, portal: BlockingPortal, model: ExtractionModel, recipes: Recipes, at_once: int) -> None:
-        self._portal = portal
-        self._model = model
+    def __init__(self, open_model: OpenModel, recipes: Recipes, at_once: int, stack: ExitStack) -> None:
+        self._open_model = open_model
         self._prompts = recipes.prompts
         self._model_name = recipes.settings.llm.of("describe").model
         self._places = asyncio.Semaphore(at_once)
+        self._stack = stack
+        self._lock = threading.Lock()
+        self._opened: tuple[BlockingPortal, ExtractionModel] | None = None
         self._stopped: Description | None = None
 
     @property
     def usage(self) -> Usage:
         """The calls of the model, and their tokens and cost."""
-        return self._model.usage
+        return self._opened[1].usage if self._opened else Usage()
 
     def __call__(self, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
         """Describe images, each given with the caption in its document; raises StoreError."""
-        return self._portal.call(self._describe_all, figures) if figures else []
+        if not figures:
+            return []
+        with self._lock:
+            if self._opened is None:
+                portal = self._stack.enter_context(start_blocking_portal())
+                model = self._stack.enter_context(portal.wrap_async_context_manager(self._open_model()))
+                self._opened = portal, model
+        portal, model = self._opened
+        return portal.call(self._describe_all, model, figures)
 
-    async def _describe_all(self, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
-        return list(await asyncio.gather(*(self._describe(*one) for one in figures)))
+    async def _describe_all(self, model: ExtractionModel, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
+        return list(await asyncio.gather(*(self._describe(model, *one) for one in figures)))
 
-    async def _describe(self, figure: Figure, caption: str) -> Description:
-        model = self._model
+    async def _describe(self, model: ExtractionModel, figure: Figure, caption: str) -> Description:
         async with self._places:
             if self._stopped:
                 return self._stopped
@@ -70,8 +80,8 @@ def describing(open_model: OpenModel | None, recipes: Recipes, at_once: int) -> 
     if open_model is None or not recipes.describes_figures:
         yield None
         return
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_model()) as model:
-        yield Describer(portal, model, recipes, at_once)
+    with ExitStack() as stack:
+        yield Describer(open_model, recipes, at_once, stack)
 
 
 def picture_tokens(model: str, width: int, height: int) -> int:
