@@ -165,7 +165,7 @@ def test_a_path_may_begin_with_the_folder_of_the_user(monkeypatch: pytest.Monkey
 
 def test_a_price_without_that_of_output_is_refused() -> None:
     write("llm:\n  prices:\n    mine: {input: 3}\n")
-    with pytest.raises(SettingsError, match=r"^setting llm\.prices\.mine\.output: Field required"):
+    with pytest.raises(SettingsError, match=r"^setting llm\.prices\.mine\.output: a price is needed, 0 if it cost"):
         load_settings()
 
 

@@ -209,11 +209,12 @@ class OpenAIChatModel:
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if parts > 1 or not (usual and rule_name(error, self._endpoint.target) == "too many tokens"):
                 raise
+        fewer = {name: limit // _PARTS for name, limit in limits.items()}
+        answered = await client.post(_PATH, body=body | fewer, **options)
         self._no_room = min(self._no_room, size)
         told = "model %s has no room for its output tokens and gets a quarter of them; lower %sMAX_OUTPUT_TOKENS"
         _log.warning(told, self._settings.model, self._endpoint.target.settings)
-        fewer = {name: limit // _PARTS for name, limit in limits.items()}
-        return await client.post(_PATH, body=body | fewer, **options)
+        return answered
 
 
 def marked_by_batch(host: str, model: str) -> bool:

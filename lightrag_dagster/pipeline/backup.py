@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
-from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
+from lightrag_dagster.models.batch.ledger import BATCHES, REQUESTS, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
 from lightrag_dagster.storage.backup_files import Contents, local
@@ -142,7 +142,7 @@ class _Store(NamedTuple):
 def _stores(home: Home) -> list[_Store]:
     """Return the tables of the database; batches before the responses that were collected from them."""
     return [
-        _Store(home.batches, BatchLedger, [BATCHES]),
+        _Store(home.batches, BatchLedger, [BATCHES, REQUESTS]),
         _Store(home.ledger, open_ledger, KEPT),
         _Store(home.decisions, DecisionStore, [DECISIONS]),
         _Store(home.vectors, VectorStore, [VECTORS]),

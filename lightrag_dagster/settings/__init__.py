@@ -329,6 +329,8 @@ def _first_mistake(error: ValidationError) -> str:
     name = ".".join(str(part) for part in first["loc"] if part != "[key]") or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
     said = empty if first["input"] is None else first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing" and ".prices." in name:
+        said = "a price is needed, 0 if it costs nothing"
     known = re.findall("'([^']+)'", first["ctx"]["expected"]) if first["type"] == "literal_error" else ()
     near = nearest(str(first["input"]), known)
     return f"setting {name}: {said}" + (f"; did you mean {near}?" if near else "")

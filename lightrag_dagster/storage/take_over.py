@@ -78,7 +78,7 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
         _remove_snapshots(home, _keep_summaries(home), lock)
         home_format.write(home, found.model_copy(update={"format": FORMAT, "layout": layout()}))
         home.files.push(lock)
-    return [_REMOVED] if left else []
+    return [_REMOVED] if found.left else []
 
 
 def _take_over_tables(home: Home, source: str) -> None:

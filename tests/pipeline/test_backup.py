@@ -48,7 +48,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         pin(home, "audit", first)
         rollback(home, first, lock)
     with BatchLedger(home.batches) as ledger:
-        ledger.save(batch("one", PREPARED))
+        ledger.add(batch("one", PREPARED), ["asked"])
     atomic.write_text(home.batch_files / "one.jsonl", "requests")
     Ledger(home.ledger).reserve("one", Account("run", "notes"), 0.25)
     take(settings, [Decision(action="apart", names=("Bergen", name), reason="a test") for name in ("Oslo", "Berge")])
@@ -87,6 +87,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert home.views.samefile(Generation(home, published(empty).snapshot_id).path(VIEWS))
     with BatchLedger(home.batches) as ledger:
         assert [one.name for one in ledger.batches()] == ["one"]
+        assert ledger.keys_of(ledger.batches()[0]) == {"asked"}
     assert (home.batch_files / "one.jsonl").read_text() == "requests"
     assert Ledger(home.ledger).by_purpose() == Ledger(before.ledger).by_purpose()
     assert [one.undone for one in taken(home)] == [True, False]

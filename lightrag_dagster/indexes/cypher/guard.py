@@ -1,7 +1,7 @@
 """Refusal of Cypher that does more than read the graph, or lacks a parameter, before Kùzu sees it.
 
 A read-only database still reads and writes any file and loads extensions, which else the process alone has no right to
-do, and a parameter that is not given is null. Table functions that read files find none there.
+do, and a parameter that is not given is null. A table function that reads a file ends that process.
 The text is cut as Kùzu 0.11.3's lexer cuts it; that reads `1LOAD` as a number and a clause.
 """
 
@@ -45,7 +45,7 @@ class _Token(NamedTuple):
 
 
 def require_reading(query: str) -> None:
-    """Raise QueryError unless a text is one statement with only the clauses and table functions allowed here."""
+    """Raise QueryError unless a text is one statement with only the clauses allowed here."""
     found = _tokens(query)
     if found and found[-1].text == ";":
         found.pop()
