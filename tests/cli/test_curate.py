@@ -105,8 +105,8 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
 def test_an_empty_name_as_of_an_unset_variable_decides_nothing(ask: Ask) -> None:
     ask("curate", "retype", "Oslo", "city")
 
-    assert "names.1: it is empty" in ask("curate", "remove", "Oslo", "--with", "", code=2)
-    assert "names.1: it is empty" in ask("curate", "merge", "Oslo", "", "Bergen", code=2)
+    assert "remove has an empty name" in ask("curate", "remove", "Oslo", "--with", "", code=2)
+    assert "merge has an empty name" in ask("curate", "merge", "Oslo", "", "Bergen", code=2)
     assert "is neither a number nor several" in ask("curate", "undo", "", code=2)
 
     assert len(json.loads(ask("curate", "--json"))["decisions"]) == 1
@@ -267,11 +267,11 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
         (("merge", "One"), "merge takes two names at least"),
         (("merge", "One", "One"), "'One' and 'One' are spellings of one name; write it once"),
         (("merge", "One", "Two", "ONE"), "'One' and 'ONE' are spellings of one name; write it once"),
-        (("rename", "One", "x" * 5000), "into: it has 5,000 characters; the most are 256"),
+        (("rename", "One", "x" * 5000), "has 5,000 characters; the most are 256"),
         (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
-        (("rename", "One", " "), "into: it is empty"),
+        (("rename", "One", " "), "rename has an empty name"),
         (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),
-        (("remove", ""), "names.0: it is empty"),
+        (("remove", ""), "remove has an empty name"),
         (("remove", "One", "--author", "\udcff"), "holds a character that no text has"),
         (("remove", "One", "--with", "one"), "'One' and 'one' are one entity"),
     ],

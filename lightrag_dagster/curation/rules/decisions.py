@@ -7,9 +7,9 @@ speaks of the whole entity that the name belongs to after all merges and renames
 import datetime
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.core.text.composed import composed
@@ -38,56 +38,53 @@ _MOST_TEXT_CHARACTERS = 20_000
 _VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types", "scopes")
 
 
-def _checked_text(text: str, most: int = _MOST_TEXT_CHARACTERS) -> str:
-    if not text.strip():
-        raise ValueError("it is empty")
-    if len(text) > most:
-        raise ValueError(f"it has {len(text):,} characters; the most are {most:,}")
-    if _NO_TEXT.search(text):
-        raise ValueError(f"{text[:60]!r} holds a character that no text has")
-    return text
-
-
-def _checked_name(text: str) -> str:
-    """Return a text on one line; raises ValueError if it has characters that are not seen."""
-    name = " ".join(_checked_text(text, MAX_NAME_CHARACTERS).split())
-    if visible(name) != name:
-        raise ValueError(f"{name[:60]!a} holds a character that is not seen; write it without")
-    return name
-
-
-Name = Annotated[str, AfterValidator(_checked_name)]
-Text = Annotated[str, AfterValidator(_checked_text)]
-Place = Annotated[str, AfterValidator(_checked_text), AfterValidator(composed)]
-
-
 class Decision(BaseModel):
     """One decision, with its author, date and reason."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Action
-    names: tuple[Name, ...] = Field(
+    names: tuple[str, ...] = Field(
         min_length=1,
         description="One entity; for merge and apart all; for describe, remove and add also the two ends of a relation",
     )
-    into: Name | None = Field(default=None, description="The name from now on, for merge, rename and split")
-    type: Name | None = Field(default=None, description="The type, for retype and add")
-    text: Text | None = Field(default=None, description="The description, for describe and add")
-    keywords: Text | None = Field(default=None, description="Keywords of a relation that is added")
-    sources: tuple[Place, ...] = Field(
+    into: str | None = Field(
+        default=None, min_length=1, description="The name from now on, for merge, rename and split"
+    )
+    type: str | None = Field(default=None, min_length=1, description="The type, for retype and add")
+    text: str | None = Field(default=None, min_length=1, description="The description, for describe and add")
+    keywords: str | None = Field(default=None, description="Keywords of a relation that is added")
+    sources: tuple[str, ...] = Field(
         default=(), description="Sources whose mentions split takes; else sources that the text is taken from"
     )
-    paths: tuple[Place, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
-    types: tuple[Name, ...] = Field(default=(), description="Types of the mentions that split takes")
-    scopes: tuple[Text, ...] = Field(default=(), description="Scopes whose readers see what a person wrote")
-    reason: Text | None = None
-    author: Name | None = None
+    paths: tuple[str, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
+    types: tuple[str, ...] = Field(default=(), description="Types of the mentions that split takes")
+    scopes: tuple[str, ...] = Field(default=(), description="Scopes whose readers see what a person wrote")
+    reason: str | None = None
+    author: str | None = None
     date: datetime.date | None = None
+
+    @field_validator("names", "into", "type", mode="after")
+    @classmethod
+    def _on_one_line(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if isinstance(value, tuple):
+            return tuple(" ".join(one.split()) for one in value)
+        return None if value is None else " ".join(value.split())
+
+    @field_validator("sources", "paths", mode="after")
+    @classmethod
+    def _are_composed(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(composed, values))
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         action, number = self.action, len(self.names)
+        named = (*self.names, *([] if self.into is None else [self.into]))
+        if any(not name.strip() for name in named):
+            raise ValueError(f"{action} has an empty name")
+        texts = (*named, self.type, self.text, self.keywords, self.reason, self.author, *self.sources, *self.paths)
+        for text in (*texts, *self.types, *self.scopes):
+            _require_text(text)
         if number > _MOST_NAMES.get(action, number):
             raise ValueError(f"{action} takes at most {_MOST_NAMES[action]} names, not {number}")
         if number < 2 and (action == "apart" or (action == "merge" and self.into is None)):
@@ -116,6 +113,15 @@ class Decision(BaseModel):
         return digest(self.action, names, self.model_dump(mode="json", include=values))
 
 
+def _require_text(text: str | None) -> None:
+    if text is None:
+        return
+    if not text.strip():
+        raise ValueError("a value is blank")
+    if _NO_TEXT.search(text):
+        raise ValueError(f"{text[:60]!r} holds a character that no text has")
+
+
 class Placed(NamedTuple):
     """A decision and its place: a file and line, or a number of the table of decisions."""
 
@@ -142,6 +148,7 @@ def check_decision(place: str, **values: object) -> Placed:
         where = error.errors()[0]["loc"]
         fault = said.get(str(where[0])) if len(where) == 1 else None
         raise DecisionError(f"{place}: {fault or first_fault(error, Decision)}") from None
+    _check_bounds(decision, place)
     spelt = {"names": tuple(map(_as_read, decision.names)), "into": decision.into and _as_read(decision.into)}
     decision = decision.model_copy(update=spelt)
     check_names(decision, place)
@@ -166,6 +173,21 @@ def check_names(decision: Decision, place: str) -> None:
         if base in seen:
             raise DecisionError(f"{place}: {seen[base]!r} and {name!r} are spellings of one name; write it once")
         seen[base] = name
+
+
+def _check_bounds(decision: Decision, place: str) -> None:
+    """Check new values, which are shown and stored as names and texts of documents are."""
+    names = (*decision.names, decision.into, decision.type, *decision.types, decision.author)
+    for name in filter(None, names):
+        if len(name) > MAX_NAME_CHARACTERS:
+            most = f"the most are {MAX_NAME_CHARACTERS}"
+            raise DecisionError(f"{place}: {name[:60]!r}… has {len(name):,} characters; {most}")
+        if visible(name) != name:
+            raise DecisionError(f"{place}: {name[:60]!a} holds a character that is not seen; write it without")
+    for text in filter(None, (decision.text, decision.keywords, decision.reason)):
+        if len(text) > _MOST_TEXT_CHARACTERS:
+            most = f"the most are {_MOST_TEXT_CHARACTERS:,}"
+            raise DecisionError(f"{place}: {text[:60]!r}… has {len(text):,} characters; {most}")
 
 
 def version_of(decisions: Sequence[Placed]) -> str:
