@@ -14,7 +14,7 @@ from lightrag_dagster.core.serving import limit_further
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes import sql
 from lightrag_dagster.indexes.changes import changes_between, compared
-from lightrag_dagster.query.home_tables import tables_of_home
+from lightrag_dagster.query.home_tables import tables_of_home, told
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -53,8 +53,9 @@ def run_sql(
         "changes": lambda one: changes_between(*compared(one, after=snapshot)),
         "communities": lambda one: _communities(one, snapshot),
     }
+    of_home, lacking = tables_of_home(home, statements, makers)
     with (
-        tables_of_home(home, statements, makers) as of_home,
+        told(lacking),
         sql.open_tables(tables, more=of_home, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(sql.PROCESS_LIMITS * sql.memory_limit(connection)),
     ):

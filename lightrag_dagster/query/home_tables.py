@@ -18,26 +18,33 @@ from lightrag_dagster.view_schemas import SNAPSHOTS
 _Makers = Mapping[str, Callable[[Home], pa.Table]]
 
 
-@contextmanager
-def tables_of_home(home: Home, statements: str, more: _Makers | None = None) -> Iterator[dict[str, pa.Table]]:
-    """Yield those of `snapshots`, `costs`, `ledger` and `more` whose names the statements that the block runs hold.
+def tables_of_home(
+    home: Home, statements: str, more: _Makers | None = None
+) -> tuple[dict[str, pa.Table], dict[str, LightRAGError]]:
+    """Return those of `snapshots`, `costs`, `ledger` and `more` whose names statements hold, and why others lack.
 
-    In a scope no costs are told: an answer is stored where others, who see more, have asked for it. The name of a table
-    that cannot be made may be that of a column too, so the reason is raised only where the block fails.
+    In a scope no costs are told: an answer is stored where others, who see more, have asked for it.
     """
     words = set(re.findall(r"\w+", statements.lower()))
     found = dict[str, pa.Table]()
-    lacking = list[LightRAGError]()
+    lacking = {}
     for name, make in {**_MADE, **(more or {})}.items():
         try:
             if name in words:
                 found[name] = make(home)
         except LightRAGError as error:
-            lacking.append(error)
+            lacking[name] = error
+    return found, lacking
+
+
+@contextmanager
+def told(lacking: Mapping[str, LightRAGError]) -> Iterator[None]:
+    """Raise why a table cannot be made where SQL in the block reads it: its name may be that of a column too."""
     try:
-        yield found
+        yield
     except QueryError as error:
-        raise next(iter(lacking), error) from None
+        unknown = re.search(r"Table with name (\w+) does not exist", str(error))
+        raise lacking.get(unknown[1].lower(), error) if unknown else error from None
 
 
 def _snapshots(home: Home) -> pa.Table:

@@ -251,13 +251,14 @@ class Lookups:
             StoreError: a table of the snapshot is missing or damaged, or the rows have no room on the disk.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home
+        from lightrag_dagster.query.home_tables import tables_of_home, told
 
         statements, seconds = text(query, "query"), seconds_of(timeout)
         instance(trusted, bool, "trusted", "True or False")
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
+            more, lacking = tables_of_home(Home.of(self.settings), statements)
             files = published_tables(self.snapshot.generation)
-            with tables_of_home(Home.of(self.settings), statements) as more, ExitStack() as opened:
+            with told(lacking), ExitStack() as opened:
                 if not trusted:
                     return self._opened.sql.query(files, statements, more, asked)
                 connection = opened.enter_context(open_tables(files, more=more))
