@@ -32,7 +32,7 @@ ENVIRONMENT_VARIABLE = "LIGHTRAG_ENVIRONMENT"
 """The name of the deployment, such as production."""
 
 WEBHOOK_SECONDS = 5.0
-"""Timeout of the connection for a message, and of each read: the sensor must answer Dagster within a minute."""
+"""Timeout of a message: the sensor that sends it must answer Dagster within a minute."""
 
 TELLING_SECONDS = 10.0
 """Time after which a tick sends no further message, for the same reason; the next one does."""
@@ -216,16 +216,25 @@ def _in_words(subjects: Iterable[Subject]) -> str:
 
 
 def _sent(address: str, body: dict[str, object]) -> str | None:
-    """Post a body; return why it was not delivered, without the address, else None."""
+    """Post a body within WEBHOOK_SECONDS in all; return why it was not delivered, without the address, else None."""
     import httpx2
 
-    try:
-        httpx2.post(address, json=body, timeout=WEBHOOK_SECONDS).raise_for_status()
-    except httpx2.HTTPStatusError as error:
-        return f"the webhook answered with status {error.response.status_code}"
-    except Exception as error:  # an address can be wrong in many ways
-        return type(error).__name__
-    return None
+    problems: list[str | None] = []
+
+    def send() -> None:
+        try:
+            httpx2.post(address, json=body, timeout=WEBHOOK_SECONDS).raise_for_status()
+            problems.append(None)
+        except httpx2.HTTPStatusError as error:
+            problems.append(f"the webhook answered with status {error.response.status_code}")
+        except Exception as error:  # an address can be wrong in many ways
+            problems.append(type(error).__name__)
+
+    # A client's own timeouts are for each read, and a server may send a byte a second.
+    sending = threading.Thread(target=send, name="lightrag-alert", daemon=True)
+    sending.start()
+    sending.join(WEBHOOK_SECONDS)
+    return problems[0] if problems else f"the webhook did not answer within {WEBHOOK_SECONDS:g} s"
 
 
 def _troubles(instance: dg.DagsterInstance) -> _Troubles:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import socket
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -181,6 +183,29 @@ def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
 
 def record(instance: dg.DagsterInstance) -> Any:
     return json.loads(instance.daemon_cursor_storage.get_cursor_values({"lightrag/alerts"})["lightrag/alerts"])
+
+
+def test_a_webhook_that_drips_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alerts, "WEBHOOK_SECONDS", 0.5)
+    over = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not over.wait(0.05):  # well within the timeout of a read
+                connection.sendall(b"X")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dripping = threading.Thread(target=drip, args=[server])
+        dripping.start()
+        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.getsockname()[1]}/hook")
+        try:
+            problem = alerts.post([SUBJECT], None, "failed")
+        finally:
+            over.set()
+            dripping.join()
+    assert problem == "the webhook did not answer within 0.5 s"
 
 
 def test_a_tick_has_a_time_for_all_its_messages(
