@@ -32,6 +32,7 @@ _OUTCOMES = {
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
     "renamed": "with another path than there, which every system takes",
+    "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
 _NEXT = NEXT.replace("It takes", "They take")
 _TYPES_STAY = "A row with a description leaves the type of a name that documents have; one without sets it."

@@ -1,10 +1,11 @@
 """Documents of another system as files of a source: safe paths, and no change to what a person changed."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from lightrag_dagster.core.identity import digest, text_digest
 from lightrag_dagster.core.text.composed import composed
@@ -15,7 +16,7 @@ from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS
 from lightrag_dagster.storage.files.atomic import replacing, write_text
 
 RECORD = ".imported"
-"""The hidden file of a source, a line for each imported file: hashes of its path and its text."""
+"""The hidden file of a source, a line for each imported file: hashes of its path, its text, its id and path there."""
 
 _UNFIT = re.compile(rf'{UNFIT_CHARACTERS.pattern}|[<>:"|?*]')
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
@@ -30,7 +31,8 @@ class WrittenDocuments:
 
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that a person wrote or
     changed here, and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these
-    count as `renamed` as well: their path is not that which they had, but a safe one, or one of their own.
+    count as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
+    `beside` as well: others had their path, are gone there, and may be what they were before.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -42,43 +44,98 @@ class WrittenDocuments:
         self.first.setdefault(outcome, path)
 
 
-def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int) -> WrittenDocuments:
-    """Write documents into the folder of a source, of at most `most` bytes each; raises StoreError.
+class _ImportedFile(NamedTuple):
+    """The hashes of a file's path, and of the text and the path there of the document that it was imported from."""
 
-    A file is that of the path there, as an import before left it. Documents that share a path have a part of their id
-    in the names of their files; those that did before keep these. `documents` gives all of them each time.
+    path: str
+    text: str
+    name: str
+
+
+def write_documents(
+    folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int, *, is_whole: bool = True
+) -> WrittenDocuments:
+    """Write documents into the folder of a source, of at most `most` bytes each, in any order; raises StoreError.
+
+    One keeps the path that an import before gave its id. `documents` gives all of them each time; if not `is_whole`,
+    there are others, so that none is taken for gone.
     """
-    record, written, taken = _read(folder / RECORD), WrittenDocuments(), set[str]()
-    paths = {digest(one.id): _path_of(one, valid(one.text)) for one in documents()}
-    shared = Counter(path.casefold() for path in paths.values())
+    record, written = _read(folder / RECORD), WrittenDocuments()
+    paths = _place(folder, documents(), record, most, written, is_whole=is_whole)
     for one in documents():
         identity, text = digest(one.id), valid(one.text)
         if (path := paths.pop(identity, None)) is None:
             continue
-        if not text.strip() or len(text.encode()) > most:
-            written.add("too large" if text.strip() else "empty", path)
-            continue
-        apart = _apart(path, identity)
-        is_shared = shared[path.casefold()] > 1 and record.get(digest(path)) != text_digest(text)
-        if is_shared or digest(apart) in record:
-            path = apart
-        while path.casefold() in taken:
-            path = _apart(path, digest(path))
-        taken.add(path.casefold())
-        outcome = _write(folder, path, text, record.get(digest(path), ""))
+        outcome = _write(folder, path, text, record[identity].text) if path else "removed here"
+        path = path or safe_path(one.path)
         written.add(outcome, path)
-        if one.path and not path.startswith(composed(one.path).lstrip("/")):
+        if one.path and not composed(path).startswith(composed(one.path).lstrip("/")):
             written.add("renamed", path)
         if outcome in ("new", "changed", "unchanged"):
-            record[digest(path)] = text_digest(text)
-    write_text(folder / RECORD, "".join(f"{path} {text}\n" for path, text in sorted(record.items())))
+            record[identity] = record[identity]._replace(text=text_digest(text), name=_name(one))
+    lines = sorted(f"{path} {text} {identity} {name}\n" for identity, (path, text, name) in record.items() if text)
+    write_text(folder / RECORD, "".join(lines))
     return written
 
 
-def _apart(path: str, mark: str) -> str:
-    """Return a path of its own, by the first letters of a mark."""
+def _place(
+    folder: Path,
+    documents: Iterable[StoredDocument],
+    record: dict[str, _ImportedFile],
+    most: int,
+    written: WrittenDocuments,
+    *,
+    is_whole: bool,
+) -> dict[str, str]:
+    """Return the path of each document by the hash of its id, empty if its file was removed here.
+
+    New ones are added to the record, without a text. Those left out are counted.
+    """
+    relative = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
+    here = {digest(composed(path)): path for path in relative}
+    ids, paths, new = set[str](), dict[str, str](), list[tuple[str, str, str]]()
+    for one in documents:
+        identity, text = digest(one.id), valid(one.text)
+        if identity in ids:
+            continue
+        ids.add(identity)
+        if not text.strip() or len(text.encode()) > most:
+            written.add("too large" if text.strip() else "empty", _path_of(one, text))
+        elif entry := record.get(identity):
+            paths[identity] = here.get(entry.path, "")
+        else:
+            new.append((_path_of(one, text), identity, _name(one)))
+    gone = defaultdict[str, list[str]](list)
+    added = Counter(name for *_, name in new)
+    for identity, entry in record.items():
+        if identity not in ids:
+            gone[entry.name].append(identity)
+    taken = {here[entry.path].casefold() for entry in record.values() if entry.path in here}
+    known = {entry.path for entry in record.values()}
+    for path, identity, name in sorted(new):
+        if is_whole and added[name] == len(gone[name]) == 1:  # edited there, which gave it another id
+            record[identity] = record.pop(*gone[name])
+            paths[identity] = here.get(record[identity].path, "")
+            continue
+        path = next(one for one in _paths(path, identity) if one.casefold() not in taken and digest(one) not in known)
+        taken.add(path.casefold())
+        paths[identity], record[identity] = path, _ImportedFile(digest(path), "", name)
+        if gone[name]:
+            written.add("beside", path)
+    return paths
+
+
+def _paths(path: str, mark: str) -> Iterator[str]:
+    """Yield the paths that a document may have, of which it gets the first that is free."""
+    yield path
     stem, dot, suffix = path.rpartition(".")
-    return f"{stem}~{mark[:8]}{dot}{suffix}"
+    while mark := digest(mark):
+        yield f"{stem}~{mark[:8]}{dot}{suffix}"
+
+
+def _name(one: StoredDocument) -> str:
+    """Return the hash of the path there, which several documents may have."""
+    return digest(one.path or one.id)
 
 
 def safe_path(name: str) -> str:
@@ -123,14 +180,11 @@ def _write(folder: Path, path: str, text: str, before: str) -> str:
     target, now = folder / path, text_digest(text)
     if not _may_be_at(target, folder):
         return "differ"
-    if target.exists():
-        here = text_digest(target.read_bytes().decode("utf-8", "replace"))
-        if here == now:
-            return "unchanged"
-        if here != before:
-            return "differ"
-    elif before:
-        return "removed here"
+    here = text_digest(target.read_bytes().decode("utf-8", "replace")) if target.exists() else before
+    if here not in (now, before):
+        return "differ"
+    if here == now:
+        return "unchanged"
     with replacing(target) as temporary:
         temporary.write_bytes(text.encode())
     return "changed" if before else "new"
@@ -144,8 +198,8 @@ def _may_be_at(target: Path, folder: Path) -> bool:
     return all(one.is_dir() or not one.exists() for one in above) and (target.is_file() or not target.exists())
 
 
-def _read(path: Path) -> dict[str, str]:
-    """Return the record of an earlier import: hashes of texts by those of paths."""
+def _read(path: Path) -> dict[str, _ImportedFile]:
+    """Return the record of an earlier import by the hashes of ids."""
     lines = path.read_text(encoding="ascii", errors="replace").splitlines() if path.is_file() else []
     fields = (line.split() for line in lines)
-    return {entry[0]: entry[1] for entry in fields if len(entry) > 1}
+    return {entry[2]: _ImportedFile(entry[0], entry[1], entry[3]) for entry in fields if len(entry) == 4}

@@ -81,7 +81,7 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     folder = settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        written = write_documents(folder, base.documents, settings.documents.max_bytes)
+        written = write_documents(folder, base.documents, settings.documents.max_bytes, is_whole=base.is_whole)
     account = f"import-{uuid4()}"
     asks = recipes.describes_figures or recipes.compares_meaning
     if dry_run:  # without models, as in a plan

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 class JsonStores:
-    """The stores of a folder; `notes` has a sentence about each that could not be read to its end.
+    """The stores of a folder; `notes` has a sentence about each that could not be read to its end, `damaged` its name.
 
     No row may be longer than `most` characters, which are held in memory.
     """
@@ -27,7 +27,7 @@ class JsonStores:
         """Take a folder; raises SourceError if it is none."""
         if not folder.is_dir():
             raise SourceError(f"{folder} is not a folder; name the working directory in which the stores are")
-        self.notes = list[str]()
+        self.notes, self.damaged = list[str](), set[str]()
         self.folder, self._most = folder, most
 
     def path(self, *names: str) -> Path | None:
@@ -51,6 +51,7 @@ class JsonStores:
                     count += 1
                     yield key, row
         except (OSError, ValueError, RecursionError) as error:
+            self.damaged.add(name)
             self.notes.append(f"{path.name} is read up to row {count:,}, after which it is damaged: {error}")
 
     def _object(self, file: TextIO) -> Iterator[tuple[str, Row]]:

@@ -54,7 +54,7 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
     descriptions = _read_graph(stores)
     if descriptions is not None:
         base.edited = _edited_names(descriptions, answers.values(), summaries)
-    base.notes = stores.notes
+    base.notes, base.is_whole = stores.notes, _DOCUMENTS not in stores.damaged
     return base
 
 

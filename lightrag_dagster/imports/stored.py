@@ -37,7 +37,7 @@ class StoredBase:
     `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
     by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
     `claims` has likewise answers of the pass `claims`, whose file says what `schema` does; there is none without it.
-    `notes` are sentences about what could not be read.
+    `notes` are sentences about what could not be read; it `is_whole` if all documents could.
     """
 
     recipe: str
@@ -49,6 +49,7 @@ class StoredBase:
     schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     edited: Sequence[EditedName] = ()
     notes: list[str] = field(default_factory=list)
+    is_whole: bool = True
 
 
 def key_of(text: str) -> str:

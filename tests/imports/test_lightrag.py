@@ -258,16 +258,19 @@ def test_a_damaged_cache_costs_only_itself(tmp_path: Path, harm: str, said: str)
     assert base.answers == {}
     assert all(said not in note or "\n" not in note for note in base.notes)
     assert (said != "") == any("kv_store_llm_response_cache" in note and said in note for note in base.notes)
+    assert base.is_whole
 
 
 @pytest.mark.parametrize("lines", [False, True])
-def test_documents_before_a_cut_between_two_rows_are_read(tmp_path: Path, *, lines: bool) -> None:
+def test_documents_before_a_cut_between_two_rows_are_not_taken_for_all(tmp_path: Path, *, lines: bool) -> None:
     stores = rows_of(TEXTS)
     (write_lines if lines else write_json)(tmp_path, stores)
+    assert read(tmp_path).is_whole
     path = next(tmp_path.glob("kv_store_full_docs.*"))
     text, (_, second) = path.read_text(), stores["full_docs"]
     path.write_text(text[: -5 if lines else text.index(f'"{second}"')])
     base = read(tmp_path)
+    assert not base.is_whole
     assert len([*base.documents()]) == 1
     assert any(note.startswith("kv_store_full_docs.json") and "damaged" in note for note in base.notes)
 
