@@ -20,6 +20,7 @@ _LONGEST_LIST = 1_000
 """Most documents of a list."""
 _SHORT = 400
 """Most characters of a description among what a search finds; `entity` has all of it."""
+_BY_RULES = "no language model is set, so these are sentences of the passages; read them"
 _NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
@@ -63,13 +64,14 @@ async def search(base: KnowledgeBase, asked: requests.FindRequest) -> dict[str, 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Have the base's own language model answer; it may cost money."""
     found = await base.aquery(asked.query, **asked.options())
+    by_rules = [_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []
     references = [
         {"reference_id": one.reference_id, "document": one.file, "is_cited": one in found.cited}
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
         for one in found.cited or found.references
     ]
     told = {"snapshot_id": found.snapshot_id, "answer": found.text, "references": references}
-    return told | {"notes": list(found.retrieval.notes)}
+    return told | {"notes": [*found.retrieval.notes, *by_rules]}
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:

@@ -162,6 +162,7 @@ def test_an_empty_result_says_that_it_is_empty(published_home: Path) -> None:
     told = called(published_home, "changes")
     assert (told["changes"], len(told["snapshots"])) == ([], 1)
     assert told["notes"] == ["no earlier snapshot is kept to compare with"]
+    assert asking._BY_RULES in called(published_home, "answer", query="Who repaired the sensor?", mode="bm25")["notes"]
 
 
 def test_what_an_agent_did_not_ask_for_is_not_in_the_notes(published_home: Path) -> None:
