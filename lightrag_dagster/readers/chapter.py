@@ -2,23 +2,24 @@
 
 import re
 from collections.abc import Iterator
-from html import escape
+from html import unescape
 
 from lxml import etree
 from lxml import html as lxml_html
 
-from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.decoding import XML_ENCODING, Decoded, decode
 from lightrag_dagster.readers.html.blocks import LINES
 
-_PROLOGUE = re.compile(r"^\ufeff?\s*(?:<\?xml[^>]*\?>)?\s*(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)?", re.DOTALL)
+_XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_BARE = re.compile(r"&(?!#?\w{1,40};)")  # of an address such as `?lang=en&region=eu`
+_MARK = re.compile(rb"<!\[CDATA\[.*?\]\]>|&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])", re.DOTALL)
+_OF_XML = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#38;", b"&#60;")
+_NO_CHARACTERS = bytes.maketrans(bytes({*range(0x20)} - {*b"\t\n\r"}), b" " * 29)
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
 )
+_WITHOUT_REMARKS = {"remove_comments": True, "remove_pis": True}
 _NOTE = ("noteref", "doc-noteref")
 _LINKED = 0.8  # share of the text
 _LEFT_OUT = "left-out"
@@ -43,8 +44,7 @@ class Chapter:
         self.is_linked = sum(len(_text(link)) for link in links) > _LINKED * len(self.text)
         for link in links:
             self._mark_note(link)
-        markup = etree.tostring(self._root, encoding="unicode").replace("\xa0", " ")
-        self.markup = _with_ends(markup)
+        self.markup = etree.tostring(self._root, encoding="unicode").replace("\xa0", " ")
 
     def _leave_out(self) -> Iterator[str]:
         elements = list(self._root.iter("{*}rt", "{*}rp"))
@@ -84,20 +84,22 @@ def _is_behind_word(link: etree._Element) -> bool:
 
 
 def _parse(data: bytes) -> tuple[etree._Element, str | None]:
-    """Return the tree of a chapter, and what is in doubt about its encoding."""
+    """Return the tree of a chapter, as HTML if it is not XML, and what is in doubt about its encoding."""
+    if data.startswith(_WIDE):
+        data = _XML.sub("", decode_chapter(data).text).encode()
+    data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, **_WITHOUT_REMARKS)
+    root = etree.fromstring(data, parser) if data.strip() else None
+    if root is not None and all(error.domain_name == "NAMESPACE" for error in parser.error_log):
+        return root, None
     text, note = decode_chapter(data)
-    page = _CDATA.sub(lambda found: escape(found[1]), _PROLOGUE.sub("", FORBIDDEN.sub(" ", text)))
-    page = _with_ends(_BARE.sub("&amp;", page))
-    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    page = _CLOSED.sub(r"<\1\2></\1>", _XML.sub("", text))
     try:
-        return lxml_html.document_fromstring(page.encode(), parser), note
+        return lxml_html.document_fromstring(
+            page.encode(), lxml_html.HTMLParser(encoding="utf-8", **_WITHOUT_REMARKS)
+        ), note
     except etree.ParserError:  # no element at all
         return etree.Element("html"), note
-
-
-def _with_ends(page: str) -> str:
-    """Return markup in which elements without content have an end, as HTML needs."""
-    return _CLOSED.sub(r"<\1\2></\1>", page)
 
 
 def decode_chapter(data: bytes) -> Decoded:
@@ -107,3 +109,16 @@ def decode_chapter(data: bytes) -> Decoded:
         return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)
     except UnreadableError:
         return Decoded(data.decode("utf-8", "replace"), "its encoding cannot be told, bytes stand as \ufffd")
+
+
+def _written(found: re.Match[bytes]) -> bytes:
+    """Return a mark as every parser reads it: characters by their numbers, bare marks escaped."""
+    text = found[0]
+    if text == b"<":
+        return b"&lt;"
+    if text in _OF_XML or text.startswith(b"<!"):
+        return text
+    characters = unescape(text.decode())
+    if characters.startswith("&"):
+        return b"&amp;" + text[1:]
+    return "".join(f"&#{ord(one)};" for one in characters).encode()

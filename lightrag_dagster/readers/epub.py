@@ -38,7 +38,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
                 left_out.append(chapter.text)
                 continue
             figure_of = partial(_figure, archive, name, figures)
-            texts.append(to_markdown(chapter.markup, figure_of=figure_of).strip())
+            texts.append(to_markdown(chapter.markup, xml=True, figure_of=figure_of).strip())
         text = "\n\n".join(filter(None, texts))
         note = "; ".join(bounded(doubts)) or None
         return Content(text, read_properties(archive, places[0]), note=note, left_out=tuple(left_out))

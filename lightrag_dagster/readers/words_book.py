@@ -1,9 +1,9 @@
 """All text of books in EPUB, by their markup, apart from their reader."""
 
+import html
 import re
 from collections.abc import Iterator
 
-from lightrag_dagster.core.text.sanitise import with_characters
 from lightrag_dagster.readers.chapter import decode_chapter
 from lightrag_dagster.readers.epub import chapters
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
@@ -28,4 +28,4 @@ def epub(data: bytes) -> Iterator[str]:
         for name in chapters(archive, package):
             text = decode_chapter(archive.read(name)).text
             text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
-            yield with_characters(_TAG.sub(" ", _CDATA.sub(r"\1", text)))
+            yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))

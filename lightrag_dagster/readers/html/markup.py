@@ -57,12 +57,14 @@ class _Converter(MarkdownConverter):
     convert_th = convert_td
 
 
-def to_markdown(page: str | bytes, *, figure_of: Callable[[str], str | None] = lambda place: place) -> str:
-    """Return the whole text of an HTML page as Markdown; `figure_of` names the figure of an image's URL."""
+def to_markdown(
+    page: str | bytes, *, xml: bool = False, figure_of: Callable[[str], str | None] = lambda place: place
+) -> str:
+    """Return the whole text of an HTML or XHTML page as Markdown; `figure_of` names the figure of an image's URL."""
     recovering = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     soup = BeautifulSoup(
         page,
-        "lxml",
+        "lxml-xml" if xml else "lxml",
         preserve_whitespace_tags={"pre"},
         multi_valued_attributes=None,
     )

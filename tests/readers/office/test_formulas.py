@@ -145,4 +145,4 @@ def test_a_deck_without_a_choice_for_a_formula_is_read() -> None:
 @pytest.mark.parametrize("formula", ["<m:math><m:msup><m:mi>x</m:mi><m:mn>2</m:mn></m:msup></m:math>", "<math>x&sup2;"])
 def test_formulas_of_books_may_be_prefixed_or_damaged(formula: str) -> None:
     page = f"<html xmlns:m='http://www.w3.org/1998/Math/MathML'><body><p>Here {formula} is.</p></body></html>"
-    assert to_markdown(page).strip().startswith("Here $x^2$ is." if ":" in formula else "Here")
+    assert to_markdown(page.encode(), xml=True).strip().startswith("Here $x^2$ is." if ":" in formula else "Here")
