@@ -96,7 +96,8 @@ def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.Duc
                     view_files(connection, view, [path])
             yield connection
     except duckdb.Error as error:
-        raise SourceError(f"the tables in {folder} cannot be read: {one_line(error)}") from error
+        told = f"the tables in {folder} cannot be read as those of GraphRAG 1.x to 3.3: {one_line(error)}"
+        raise SourceError(f"{told}; name its output folder") from error
 
 
 def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:

@@ -160,7 +160,7 @@ def _mode(name: str) -> Mode:
     if name in MODES:
         return MODES[name]
     near = arguments.suggested(name, MODES)
-    raise QueryError(f"there is no mode {arguments.shown(name)}{near}; choose one of {', '.join(MODES)}")
+    raise QueryError(f"there is no mode {arguments.shown(name)}; choose one of {', '.join(MODES)}{near}")
 
 
 def _keywords(value: object) -> Keywords:

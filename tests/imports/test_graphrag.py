@@ -223,7 +223,7 @@ def test_a_column_that_a_table_lacks_is_named(tmp_path: Path, name: str) -> None
     made[name] = [{**row, "id": "1"} for row in made[name]]
     column = "type" if name == "covariates" else [*made[name][0]][1 if name == "documents" else 0]
     made[name] = [{key: value for key, value in row.items() if key != column} for row in made[name]]
-    with pytest.raises(SourceError, match=r'the tables in .* cannot be read: .*olumn "\w+" .*not found'):
+    with pytest.raises(SourceError, match=r'the tables in .* cannot be read as .*olumn "\w+" .*not found'):
         read_graphrag(write(tmp_path, made), MOST)
 
 

@@ -144,7 +144,7 @@ PICTURE = Message("user", "What is it?", (Picture("digest", "data:,", 1),))
         ({"user_prompt": "half \udfff"}, "user_prompt holds half a character"),
         ({"response_type": 5}, "response_type: .* string, not 5"),
         ({"mode": 5}, "mode: .* string, not 5"),
-        ({"mode": "fuson"}, "there is no mode 'fuson'; did you mean 'fusion'\\?; choose one of fusion, naive"),
+        ({"mode": "fuson"}, "there is no mode 'fuson'; choose one of fusion, naive, .*, bypass; did you mean 'fusion'"),
         ({"topk": 5}, "there is no option 'topk'; did you mean 'top_k'"),
         ({"topk": None}, "there is no option 'topk'"),
         ({"text": "Who?"}, "there is no option 'text'"),

@@ -36,7 +36,12 @@ class Views:
                 self._entries.popitem(last=False)
         with entry.making:
             if entry.view is None:
-                entry.view = self._make(filters)
+                try:
+                    entry.view = self._make(filters)
+                except Exception:  # it takes no place of a good one
+                    with self._changing:
+                        self._entries.pop(filters, None)
+                    raise
             return entry.view
 
     def close(self) -> None:

@@ -118,6 +118,20 @@ def test_one_that_cannot_be_made_is_tried_again(
     assert len(made) == 1
 
 
+def test_filters_that_fail_take_no_place_of_a_good_one(making: Callable[[Filters], Snapshot]) -> None:
+    def make(filters: Filters) -> Snapshot:
+        if filters == ONE:
+            return making(filters)
+        raise ValueError("no such source")
+
+    views = Views(make)
+    kept = views.view(ONE)
+    for number in range(20):
+        with pytest.raises(ValueError, match="no such source"):
+            views.view(Filters(sources=f"none {number}"))
+    assert views.view(ONE) is kept
+
+
 @pytest.fixture
 def snapshot(published_home: Path) -> Iterator[Snapshot]:
     opened = open_snapshot(Home(published_home), None)
