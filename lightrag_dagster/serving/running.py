@@ -4,8 +4,11 @@ import asyncio
 import logging
 from typing import Any
 
+import anyio
+import mcp_types as types
 import uvicorn
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.app import app_of
@@ -15,6 +18,9 @@ from lightrag_dagster.serving.tools import mcp_server
 
 _LAST_SECONDS = 3
 """Time that running questions have after the signal to end."""
+
+_SAID = types.ErrorData(code=types.PARSE_ERROR, message="this line is not a message of JSON-RPC 2.0; send one a line")
+_UNREADABLE = SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=_SAID))
 
 
 def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:
@@ -37,7 +43,16 @@ def speak(service: Service) -> None:
     server = mcp_server(service)
 
     async def answering() -> None:
-        async with service.running(), stdio_server() as (questions, answers):
+        async with service.running(), stdio_server() as (lines, answers), anyio.create_task_group() as group:
+            sent, questions = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def read() -> None:
+                """Hand on messages, and answer lines that are none, about which the SDK is silent."""
+                async with sent:
+                    async for one in lines:
+                        await (answers.send(_UNREADABLE) if isinstance(one, Exception) else sent.send(one))
+
+            group.start_soon(read)
             await server.run(questions, answers, server.create_initialization_options())
 
     asyncio.run(answering())

@@ -251,7 +251,7 @@ def test_the_command_answers_by_standard_input_and_output(published_home: Path) 
 
 
 @pytest.mark.long
-def test_a_line_that_cannot_be_read_is_passed_over(published_home: Path) -> None:
+def test_a_line_that_cannot_be_read_is_answered(published_home: Path) -> None:
     command = [sys.executable, "-m", "lightrag_dagster", "--home", str(published_home), "mcp"]
     lines = '{"jsonrpc": \n[]\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -259,9 +259,12 @@ def test_a_line_that_cannot_be_read_is_passed_over(published_home: Path) -> None
         assert process.stdout
         process.stdin.write(lines)
         process.stdin.flush()
-        assert json.loads(process.stdout.readline()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        answers = [json.loads(process.stdout.readline())]
+        while answers[-1]["id"] != 1:
+            answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
         assert process.wait(60) == 0
+    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [(None, -32700)] * 2 + [(1, None)]
 
 
 def test_a_list_says_how_many_documents_are_left_out(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
