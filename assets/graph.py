@@ -12,6 +12,7 @@ from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
+from lightrag_dagster.storage.snapshots.generations import GRAPH_RECORD
 
 
 @asset(
@@ -26,10 +27,10 @@ def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourcePara
     """Build the graph of the newest generation."""
     looks = Looks(lightrag.home.ledger)
     with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
-        generation, counts = build_graph(lightrag.settings)
+        generation = build_graph(lightrag.settings)
     later = "built after publication" if lightrag.settings.builds_graph else "left out"
-    metadata = counts.model_dump() if counts else {"database": later}
-    metadata |= {"generation": generation.id, "seconds": watch.seconds}
+    database = "built" if generation.has(GRAPH_RECORD) else later
+    metadata = {"generation": generation.id, "database": database, "seconds": watch.seconds}
     return materialised(generation.id, metadata, recipe=generation.inputs().recipe)
 
 

@@ -18,7 +18,6 @@ from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.inputs import outdated
-from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
@@ -74,7 +73,6 @@ def run_backfill(
         with display(told) as shown:
             wanted = {"backfill": True, "knowledge_base": whole}
             outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
-    _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
     return tell_outcome(console, outcome, as_json, said, **about)
 
 
@@ -95,16 +93,6 @@ def _gate(console: Console, settings: Settings, account: str, about: dict[str, o
     about["gold"] = compared.facts()
     print_compared(console, compared)
     compared.require_better()
-
-
-def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:
-    """Note the chunks of sources whose outdated rows are those of another source."""
-    for source in sources:
-        for other, chunks in outdated_elsewhere(situation, source).items():
-            outcome.notes.setdefault(source, []).append(
-                f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
-                f"`lightrag-dagster backfill --source {other}` makes these again."
-            )
 
 
 def _tell_nothing_outdated(console: Console, states: Pending) -> int:

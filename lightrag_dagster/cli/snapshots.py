@@ -9,7 +9,7 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.pipeline.graph import build_published_graph
+from lightrag_dagster.pipeline.graph import build_published_graph, has_large_graph
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.pipeline.retention import collect_by_hand
 from lightrag_dagster.pipeline.scopes import tidy_scopes
@@ -64,7 +64,7 @@ def roll_back(console: Console, name: str) -> None:
     with _locked() as (home, lock):
         manifest = snapshots.rollback(home, name, lock)
         console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
-        if manifest.graph and load_settings().builds_graph:  # a large one is left to the next run
+        if load_settings().builds_graph and not has_large_graph(manifest):  # which is left to the next run
             build_published_graph(home)
 
 

@@ -11,7 +11,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import Graph, Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published, without_graph
@@ -23,11 +23,10 @@ snapshot is published: that takes about a minute."""
 _COUNTED = ("chunks", "entities", "relations")
 
 
-def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generation, Graph | None]:
+def build_graph(settings: Settings, *, database: bool = True) -> Generation:
     """Build the adjacency arrays of the newest generation, and with `database` its graph database unless that is large.
 
-    It is not built where the settings leave it out, either. Return the generation, and the counts of the graph
-    database if it is built.
+    It is not built where the settings leave it out, either. Return the generation.
 
     Raises:
         IntegrityError: the tables, or the graph database, are not sound.
@@ -41,9 +40,14 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
         if not has_adjacency(generation.path(generations.ADJACENCY)):
             _build_arrays(generation)
         rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
-        builds = database and settings.builds_graph and rows <= ROWS_BEFORE_PUBLICATION
-        counts = cypher.build_graph(generation) if builds or generation.has(generations.GRAPH_RECORD) else None
-    return generation, counts
+        if database and settings.builds_graph and rows <= ROWS_BEFORE_PUBLICATION:
+            cypher.build_graph(generation)
+    return generation
+
+
+def has_large_graph(manifest: Manifest) -> bool:
+    """Say whether the graph database of a snapshot is so large that it is built after publication."""
+    return sum(manifest.rows[table] for table in _COUNTED) > ROWS_BEFORE_PUBLICATION
 
 
 def build_published_graph(home: Home) -> Manifest:

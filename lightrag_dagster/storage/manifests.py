@@ -158,26 +158,12 @@ class FileSum(Record):
             return cls(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
 
 
-class Graph(Record):
-    """Row counts of the Kùzu database."""
-
-    documents: int
-    chunks: int
-    entities: int
-    relations: int
-
-
-class BuiltGraph(Graph):
+class BuiltGraph(Record):
     """`graph.json`: it is written when the Kùzu database is in place, which may be after publication."""
 
     mended_by = MADE_AGAIN
 
     file: FileSum
-
-    @property
-    def counts(self) -> Graph:
-        """The row counts alone."""
-        return Graph.model_validate(self.model_dump(exclude={"file"}))
 
 
 class BuiltViews(Record):
@@ -224,7 +210,6 @@ class Manifest(Record):
     inputs: GenerationInputs
     rows: dict[str, int] = Field(description="table → rows, per-source tables added up")
     vectors: Vectors
-    graph: Graph | None = Field(description="None when it is built after publication; `graph.json` says when it is")
     gates: Gates = Gates()
 
 

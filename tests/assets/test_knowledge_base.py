@@ -93,6 +93,8 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     (failure,) = [event for event in broken.all_events if event.is_step_failure]
     assert "a relation ends at an entity that does not exist" in str(failure.event_specific_data)
     assert mended.success
+    (graph,) = mended.asset_materializations_for_node("knowledge_graph")
+    assert graph.metadata["database"].value == "built"
     assert published_snapshot(home) is not None
     assert checked(settings, instance).passed
     atomic.write_parquet(path, whole.slice(1))

@@ -63,7 +63,6 @@ def settings(scene: Settings, tmp_path: Path) -> Settings:
 @pytest.mark.long
 def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settings) -> None:
     home, manifest = Home(settings.home), published(settings)
-    assert manifest.graph is None
     assert pending(Situation.looking(settings)).graph
     assert check_published(home) == []
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
@@ -88,7 +87,6 @@ def test_a_run_through_dagster_publishes_first(settings: Settings) -> None:
     fresh = settings.changed(home=settings.home / "fresh")
     outcome = run(fresh)
     assert outcome.published is not None
-    assert outcome.published.graph is None
     assert not pending(Situation.looking(fresh)).graph
     folder = Home(fresh.home).generation(outcome.published.snapshot_id)
     assert (folder / "manifest.json").stat().st_mtime_ns < (folder / "graph.json").stat().st_mtime_ns
@@ -116,6 +114,22 @@ def test_commands_say_that_the_graph_is_not_built(
     assert "graph: not built yet" not in command(capfd, monkeypatch, "status")[1]
     assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["graph"] == "built"
     assert command(capfd, monkeypatch, "cypher", CYPHER, "--format", "csv")[1] == "chunks\n3\n"
+
+
+@pytest.mark.long
+def test_rolling_back_leaves_a_large_graph_to_the_next_run(
+    settings: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
+    home = Home(settings.home)
+    first = Generation(home, list_snapshots(home)[0].snapshot_id)
+    for name in ("graph.json", "graph.kuzu"):
+        first.path(name).unlink(missing_ok=True)
+    assert command(capfd, monkeypatch, "rollback", first.id)[0] == 0
+    assert not first.has("graph.json")
+    monkeypatch.setattr(graph, "ROWS_BEFORE_PUBLICATION", 100)
+    assert command(capfd, monkeypatch, "rollback", first.id)[0] == 0
+    assert first.has("graph.json")
 
 
 @pytest.mark.long

@@ -18,7 +18,6 @@ from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline import shards as steps
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import cost_of
-from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import report
@@ -267,18 +266,6 @@ def test_reasons_name_the_documents(make: Make, loopback: Loopback) -> None:
     assert reason is not None
     assert "1 of 1 chunks of source 'office' failed (100.0%)" in reason
     assert "; office.txt: " in reason
-
-
-@pytest.mark.long
-def test_a_shared_chunk_follows_the_first_source(make: Make) -> None:
-    write_source(make(), "archive", {"copy.md": RIVER, "own.txt": "Jonas Feld wrote a report."})
-    ingest(make())
-    edited = make(edited=True)
-    ingest(edited, "notes", backfill=True)
-    assert outdated_elsewhere(Situation.looking(edited), "notes") == {"archive": 1}
-    assert outdated_elsewhere(Situation.looking(edited), "archive") == {}
-    ingest(edited, "archive", backfill=True)
-    assert outdated_elsewhere(Situation.looking(edited), "notes") == {}
 
 
 INGEST = """

@@ -10,7 +10,6 @@ import pytest
 
 from lightrag_dagster.assets.checks import SOURCE_CHECKS
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
@@ -269,16 +268,6 @@ def test_a_lost_file_of_a_pass_is_made_again_from_stored_answers(
     assert why(reading) == "readings@works, a file of it is missing"
     build(reading)
     assert (asked(loopback), facts(reading), lost.exists()) == (Counter(), before, True)
-
-
-@pytest.mark.long
-def test_chunks_of_a_pass_that_follow_another_source_are_told(reading: Settings, tmp_path: Path) -> None:
-    write_source(reading, "archive", {"river.txt": RIVER})
-    build(reading)
-    write_schemas(tmp_path / "readings", works=CHANGED, events=EVENTS)
-    build(reading, "notes", backfill=True)
-    situation = Situation.looking(reading)
-    assert (outdated_elsewhere(situation, "notes"), outdated_elsewhere(situation, "archive")) == ({"archive": 1}, {})
 
 
 @pytest.mark.long

@@ -29,7 +29,7 @@ from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, quoted
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Graph
+from lightrag_dagster.storage.manifests import BuiltGraph, FileSum
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, LEAST_ROOM_OF_GRAPH, Generation
 
 NODES = {
@@ -67,28 +67,17 @@ GRAPH_COLUMNS = {
 _writers = Pool("lightrag_dagster.indexes.cypher.graph_process")
 
 
-def build_graph(generation: Generation) -> Graph:
-    """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
-
-    Raises as `write_graph`.
-    """
+def build_graph(generation: Generation) -> None:
+    """Write `graph.kuzu` and then `graph.json`, unless the generation has them; raises as `write_graph`."""
     if generation.has(GRAPH_RECORD):
-        return generation.read_record(GRAPH_RECORD, BuiltGraph).counts
+        return
     target = generation.path(GRAPH)
-    expected = write_graph(generation, target)
-    record = BuiltGraph(
-        documents=expected["Document"],
-        chunks=expected["Chunk"],
-        entities=expected["Entity"],
-        relations=expected["RELATED"],
-        file=FileSum.of(target),
-    )
-    generation.write_record(GRAPH_RECORD, record)
-    return record.counts
+    write_graph(generation, target)
+    generation.write_record(GRAPH_RECORD, BuiltGraph(file=FileSum.of(target)))
 
 
-def write_graph(generation: Generation, target: Path) -> dict[str, int]:
-    """Write the graph of a generation to a file, whole or not at all, and return the rows of each table.
+def write_graph(generation: Generation, target: Path) -> None:
+    """Write the graph of a generation to a file, whole or not at all.
 
     Raises:
         IntegrityError: the graph differs from the tables; it is not kept.
@@ -97,13 +86,12 @@ def write_graph(generation: Generation, target: Path) -> dict[str, int]:
     _require_room(generation, target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
         built = Path(scratch) / GRAPH
-        expected = _copy_tables(generation, built)
+        _copy_tables(generation, built)
         if problems := graph_findings(generation, built):
             raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
         atomic.sync(built)
         built.replace(target)
         atomic.sync(target.parent)
-    return expected
 
 
 def _require_room(generation: Generation, folder: Path) -> None:
@@ -176,10 +164,10 @@ def open_graph(path: Path) -> Iterator[Connection]:
         yield connection
 
 
-def _copy_tables(generation: Generation, target: Path) -> dict[str, int]:
-    """Fill a new database by bulk COPY and return the rows each table must have."""
+def _copy_tables(generation: Generation, target: Path) -> None:
+    """Fill a new database by bulk COPY; raises StoreError."""
     try:
-        return _writers.ask(partial(_fill, generation, target))
+        _writers.ask(partial(_fill, generation, target))
     except (ChildEndedError, _KuzuError, TimeoutError, duckdb.Error) as error:
         said = f"Kùzu's process ended{error}" if isinstance(error, ChildEndedError) else one_line(error)
         full = ", and the disk is full: make room," if shutil.disk_usage(target.parent).free < _LITTLE_ROOM else ";"
@@ -190,8 +178,7 @@ class _KuzuError(Exception):
     """A graph cannot be written."""
 
 
-def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]:
-    rows: dict[str, int] = {}
+def _fill(generation: Generation, target: Path, writer: Child) -> None:
     definitions = {name: ("NODE", columns) for name, columns in NODES.items()} | {
         name: ("REL", columns) for name, columns in RELATIONSHIPS.items()
     }
@@ -200,19 +187,16 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
     with in_memory() as tables:
         create_views(tables, generation, [*GRAPH_COLUMNS, *MERGED_TABLES])
         _graph_tables(tables)
-        for name, (kind, columns) in definitions.items():
-            report("graph", len(rows), len(definitions))
+        for done, (name, (kind, columns)) in enumerate(definitions.items()):
+            report("graph", done, len(definitions))
             parquet = target.with_name(f"{name}.parquet")
-            counted = tables.execute(f'COPY (FROM "{name}") TO {quoted(parquet)} (FORMAT parquet)').fetchone()
-            assert counted is not None
-            rows[name] = counted[0]
+            tables.execute(f'COPY (FROM "{name}") TO {quoted(parquet)} (FORMAT parquet)')
             _run(writer, f"CREATE {kind} TABLE {name}({columns})")
             _run(writer, f"COPY {name} FROM '{parquet.name}'")
             parquet.unlink()
     _run(writer, "CHECKPOINT")
     _run(writer, "")
-    report("graph", len(rows), len(definitions))
-    return rows
+    report("graph", len(definitions), len(definitions))
 
 
 def _run(writer: Child, statement: str) -> None:

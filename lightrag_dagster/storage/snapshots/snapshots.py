@@ -15,7 +15,7 @@ from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
-from lightrag_dagster.storage.manifests import BuiltGraph, Gates, Hold, Manifest, Pins, Vectors
+from lightrag_dagster.storage.manifests import Gates, Hold, Manifest, Pins, Vectors
 from lightrag_dagster.storage.records import Pointer, read_record, write_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
@@ -66,7 +66,6 @@ def publish(
     if newest is not None and newest.snapshot_id == generation.id:
         return newest
     _require_publishable(home, generation, problems, gates)
-    graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     manifest = Manifest(
         snapshot_id=generation.id,
         sequence=_next_sequence(home, generation),
@@ -74,7 +73,6 @@ def publish(
         inputs=generation.inputs(),
         rows=_count_rows(generation),
         vectors=generation.read_record(generations.VECTORS, Vectors),
-        graph=graph.counts if graph else None,
         gates=gates,
     )
     # All that the manifest and the pointer lead to is on disk before they are; the vectors are since they were tagged.

@@ -9,7 +9,6 @@ from lightrag_dagster.indexes.cypher import graph as graph_module
 from lightrag_dagster.indexes.cypher.graph import RELATIONSHIPS, build_graph, open_graph, stored_keys
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.manifests import Graph
 from lightrag_dagster.storage.snapshots.generations import Generation
 from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
@@ -40,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
-    assert build_graph(generation) == Graph(documents=3, chunks=4, entities=5, relations=5)
+    build_graph(generation)
     graph = generation.path("graph.kuzu")
     shared = graph_rows(
         graph,
@@ -123,14 +122,14 @@ def test_an_entity_that_only_relations_name_is_cited_without_mentions(tmp_path: 
 @pytest.mark.parametrize("sources", [(), ("empty",)])
 def test_an_empty_graph(tmp_path: Path, sources: tuple[str, ...]) -> None:
     generation = merge(home_of(tmp_path, empty={}), *sources)
-    assert build_graph(generation) == Graph(documents=0, chunks=0, entities=0, relations=0)
+    build_graph(generation)
     assert graph_rows(generation.path("graph.kuzu"), "MATCH (n) RETURN n") == []
 
 
 def test_building_again_writes_nothing_and_nothing_is_left_beside(generation: Generation) -> None:
-    counts = build_graph(generation)
+    build_graph(generation)
     before = generation.path("graph.kuzu").stat()
-    assert build_graph(generation) == counts
+    build_graph(generation)
     assert generation.path("graph.kuzu").stat() == before
     assert {path.name for path in generation.path("graph.kuzu").parent.glob("*graph*")} == {"graph.kuzu", "graph.json"}
 
@@ -140,7 +139,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
     build_graph(generation)
     generation.path("graph.json").unlink()
     generation.path("graph.kuzu").write_bytes(b"half")
-    assert build_graph(generation).entities == 5
+    build_graph(generation)
     assert len(graph_rows(generation.path("graph.kuzu"), "MATCH (e:Entity) RETURN e.name")) == 5
 
 
@@ -177,7 +176,8 @@ def test_what_ends_kuzu_ends_no_builder(
     assert writers._children == set()
     assert not generation.has("graph.kuzu")
     assert not list(generation.path("x").parent.glob(".*"))
-    assert build_graph(generation).entities == 5
+    build_graph(generation)
+    assert len(graph_rows(generation.path("graph.kuzu"), "MATCH (e:Entity) RETURN e.name")) == 5
 
 
 @pytest.mark.long

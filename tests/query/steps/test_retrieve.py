@@ -21,7 +21,7 @@ from lightrag_dagster.query.steps.retrieve import Trace, fitting, retrieve
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Graph, Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.manifests import Vectors as VectorsRecord
 from lightrag_dagster.storage.snapshots.generations import Generation
 from tests.indexes.vectors import bring_to
@@ -83,7 +83,6 @@ def snapshot(tmp_path: Path) -> Snapshot:
             inputs=inputs_of(Home(Path("none"))),
             rows={},
             vectors=VectorsRecord(provider="offline", model="", dimensions=2, identity="", tables={}),
-            graph=Graph(documents=0, chunks=0, entities=0, relations=0),
         ),
         generation=Generation(home, "gen-test"),
         graph=graph,
