@@ -63,7 +63,7 @@ def settings(scene: Settings, tmp_path: Path) -> Settings:
 @pytest.mark.long
 def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settings) -> None:
     home, manifest = Home(settings.home), published(settings)
-    assert pending(Situation.looking(settings)).graph
+    assert pending(Situation.looking(settings)).graph == "not built yet"
     assert check_published(home) == []
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -76,7 +76,7 @@ def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settin
         assert (outcome.graph_built, outcome.published, outcome.cost_usd) == (True, None, 0.0)
         assert knowledge.cypher(CYPHER) == [{"chunks": 3}]
     assert published(settings) == manifest
-    assert not pending(Situation.looking(settings)).graph
+    assert pending(Situation.looking(settings)).graph == "built"
     assert not run(settings).graph_built
     assert check_published(home) == []
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
@@ -87,7 +87,7 @@ def test_a_run_through_dagster_publishes_first(settings: Settings) -> None:
     fresh = settings.changed(home=settings.home / "fresh")
     outcome = run(fresh)
     assert outcome.published is not None
-    assert not pending(Situation.looking(fresh)).graph
+    assert pending(Situation.looking(fresh)).graph == "built"
     folder = Home(fresh.home).generation(outcome.published.snapshot_id)
     assert (folder / "manifest.json").stat().st_mtime_ns < (folder / "graph.json").stat().st_mtime_ns
 
@@ -138,17 +138,17 @@ def test_a_rollback_to_a_snapshot_without_graph_makes_it_pending(settings: Setti
     write_source(settings.changed(sources=settings.home / "sources"), "notes", {"river.md": RIVER})
     after = settings.changed(sources=settings.home / "sources", documents={"accept_deletes": True})
     build(after, graph=True)
-    assert not pending(Situation.looking(after)).graph
+    assert pending(Situation.looking(after)).graph == "built"
     with building(home, 0) as lock:
         rollback(home, without, lock)
-    assert pending(Situation.looking(after)).graph
+    assert pending(Situation.looking(after)).graph == "not built yet"
     run(after)
-    assert not pending(Situation.looking(after)).graph
+    assert pending(Situation.looking(after)).graph == "built"
     assert published(after).snapshot_id == without
     assert Generation(home, without).has("graph.json")
     with building(home, 0) as lock:
         release(home, lock)
-    assert not pending(Situation.looking(after)).graph
+    assert pending(Situation.looking(after)).graph == "built"
 
 
 @pytest.mark.long
@@ -188,7 +188,7 @@ def test_gc_and_backup_take_a_snapshot_without_graph_as_it_is(settings: Settings
     restored = settings.changed(home=tmp_path / "restored")
     restore(str(tmp_path / "backup"), Home(restored.home), 0)
     assert find_damage(Home(restored.home), snapshot_id, verify=True) == []
-    assert pending(Situation.looking(restored)).graph
+    assert pending(Situation.looking(restored)).graph == "not built yet"
     for one in (settings, restored):
         run(one)
         assert find_damage(Home(one.home), snapshot_id, verify=True) == []
@@ -204,7 +204,7 @@ def test_a_purge_before_the_graph_is_built_leaves_nothing_to_mend(
     write_source(after, "office", {"office.txt": OFFICE})
     publish_without_graph(after)
     assert "Removed 2 snapshots" in purge(after, monkeypatch, "notes/flood.txt")
-    assert pending(Situation.looking(after)).graph
+    assert pending(Situation.looking(after)).graph == "not built yet"
     assert run(after).graph_built
     assert find_damage(Home(after.home), published(after).snapshot_id, verify=True) == []
 
@@ -222,10 +222,10 @@ def test_in_a_bucket_every_machine_sees_whether_the_graph_is_built(
         assert knowledge.retrieve(QUESTION).entities
         with pytest.raises(StoreError, match="is not built yet"):
             knowledge.cypher(CYPHER)
-        assert pending(Situation.looking(on_machine("second"))).graph
+        assert pending(Situation.looking(on_machine("second"))).graph == "not built yet"
         build_published_graph(Home.of(on_machine("second")))
         assert knowledge.cypher(CYPHER) == [{"chunks": 3}]
     third = on_machine("third")
-    assert not pending(Situation.looking(third)).graph
+    assert pending(Situation.looking(third)).graph == "built"
     assert find_damage(Home.of(third), published(third).snapshot_id, verify=True) == []
     assert check_published(Home.of(third)) == []
