@@ -155,7 +155,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         advice = "set chunking.size, overlap and encoding as there, and import into a new source"
-        yield f"Answers about texts cut otherwise here, not taken: {chunks.unused:,}; {advice}"
+        unless = "unless documents were edited, removed or left out"
+        yield f"Answers about texts that no chunk has here, not taken: {chunks.unused:,}; {unless}, {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
