@@ -73,6 +73,17 @@ def test_a_dry_run_as_json_changes_nothing(bring: Import, folder: Path) -> None:
     assert not any(Path(place).exists() for place in ("data", "sources/wiki"))
 
 
+def test_an_import_after_much_was_removed_here_goes_on_where_that_is_intended(bring: Import) -> None:
+    assert bring("--source", "wiki", "--dry-run", "--accept-deletes")[0] == 0
+    assert bring("--source", "wiki")[0] == 0
+    Path("sources/wiki/notes.txt").unlink()
+    code, said, errors = bring("--source", "wiki")
+    assert (code, said, "run again with --source wiki --accept-deletes" in errors) == (2, "", True)
+    code, said, errors = bring("--source", "wiki", "--accept-deletes")
+    assert (code, errors) == (0, "")
+    assert "Documents removed here, and stay so: 1, first notes.txt" in said.splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
