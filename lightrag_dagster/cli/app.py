@@ -316,6 +316,7 @@ def import_from(
         bool, typer.Option("--same-embedder", help="The configured embedder made its vectors: take those of chunks.")
     ] = False,
     dry_run: Annotated[bool, typer.Option(help="Only say what would come in, and what is left to pay.")] = False,
+    accept_deletes: options.AcceptDeletes = False,
     as_json: options.AsJson = False,
     _wait_lock: options.WaitLock = None,
 ) -> None:
@@ -323,4 +324,5 @@ def import_from(
     from lightrag_dagster.cli.importing import ImportOptions, run_import, run_import_of_table
 
     run = run_import_of_table if kind == "table" else run_import
-    run(console(), place, ImportOptions(kind, source, names, same_embedder, dry_run, as_json))
+    overrides = _overrides(accept_deletes=accept_deletes and [source], max_cost=None)
+    run(console(), place, ImportOptions(kind, source, names, same_embedder, dry_run, as_json, overrides))

@@ -7,6 +7,7 @@ from rich.console import Console
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.indexes.cypher import CypherReader, require_graph
+from lightrag_dagster.query.arguments import text
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
@@ -28,7 +29,7 @@ def run_cypher(console: Console, query: str, form: Form, limit: int, snapshot: s
     home = Home.of(settings)
     graph = require_graph(CheckedGeneration.of(home, find_snapshot(home, snapshot).snapshot_id), settings)
     with closing(CypherReader(graph)) as reader:
-        found = reader.query(query, limit=limit)
+        found = reader.query(text(query, "the Cypher"), limit=limit)
     rows = [tuple(row.values()) for row in found.rows]
     texts = {name for name in found.columns if any(isinstance(row[name], (str, list, dict)) for row in found.rows)}
     print_rows(console, form, found.columns, rows, wrap=texts)

@@ -40,7 +40,7 @@ _READERS = {"lightrag": imports.read_lightrag, "graphrag": imports.read_graphrag
 
 
 class ImportOptions(NamedTuple):
-    """The options of an import."""
+    """The options of an import; `overrides` are settings of this command alone, by section."""
 
     kind: str
     source: str
@@ -48,6 +48,7 @@ class ImportOptions(NamedTuple):
     same_embedder: bool
     dry_run: bool
     as_json: bool
+    overrides: Mapping[str, Mapping[str, object]]
 
 
 def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
@@ -59,7 +60,7 @@ def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
     """
     if options.names:
         require_new(options.names, "perhaps with notes of yours; remove it", SettingsError)
-    settings = load_settings()
+    settings = load_settings(**options.overrides)
     _import(console, settings, _READERS[options.kind](folder, settings.documents.max_bytes), options, {})
 
 
@@ -74,7 +75,7 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """
     if options.names:
         raise SettingsError("in a table no names were edited; leave out --names")
-    settings = load_settings()
+    settings = load_settings(**options.overrides)
     reason = f"import table {file.name} --source {options.source}"
     base, decisions, (lines, stated), over = imports.read_table(file, signed() | {"reason": reason})
     if base:
@@ -155,7 +156,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         advice = "set chunking.size, overlap and encoding as there, and import into a new source"
-        yield f"Answers about texts cut otherwise here, not taken: {chunks.unused:,}; {advice}"
+        unless = "unless documents were edited, removed or left out"
+        yield f"Answers about texts that no chunk has here, not taken: {chunks.unused:,}; {unless}, {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."

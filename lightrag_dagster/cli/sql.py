@@ -14,6 +14,7 @@ from lightrag_dagster.core.serving import limit_further
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes import sql
 from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.query.arguments import text
 from lightrag_dagster.query.home_tables import tables_of_home, told
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -47,6 +48,7 @@ def run_sql(
         QueryError: DuckDB refuses a statement, or it needs too much memory or time; earlier rows are printed.
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
+    text(statements, "the SQL")
     home = Home.of(load_settings())
     tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
     makers = {

@@ -26,7 +26,7 @@ _VECTORS_AT_ONCE = 1024
 class TakenAnswers(NamedTuple):
     """The numbers of a source's distinct chunks, of those with a row already, and of those that got an answer now.
 
-    `unused` are answers about texts that are cut differently here.
+    `unused` are answers about texts that no chunk has here: cut differently, edited, removed or left out.
     """
 
     chunks: int

@@ -41,20 +41,23 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
         SourceError: it is not a folder, or has no documents.
     """
     stores = JsonStores(folder, _CHARACTERS_A_BYTE * most_bytes + (1 << 20))
-    if not stores.path(f"{_DOCUMENTS}.json", f"{_DOCUMENTS}.jsonl"):
+    if not (path := stores.path(f"{_DOCUMENTS}.json", f"{_DOCUMENTS}.jsonl")):
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
     chunks = _chunks(stores)
     answers, summaries = _answers(stores, chunks)
     base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores), answers, lambda: _vectors(stores))
     ids = {one.id for one in base.documents()}
-    if without := set(chunks.document.values()) - ids:
+    is_whole = _DOCUMENTS not in stores.damaged
+    if not (ids or is_whole):
+        raise SourceError(f"{path} is empty or damaged at its first row, so that no document is known; restore it")
+    if is_whole and (without := set(chunks.document.values()) - ids):
         stores.notes.append(
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
     descriptions = _read_graph(stores)
     if descriptions is not None:
         base.edited = _edited_names(descriptions, answers.values(), summaries)
-    base.notes, base.is_whole = stores.notes, _DOCUMENTS not in stores.damaged
+    base.notes, base.is_whole = stores.notes, is_whole
     return base
 
 

@@ -33,7 +33,8 @@ def request_of(taken: type[BaseModel], given: bytes | Mapping[str, Any]) -> Any:
     try:
         return taken.model_validate_json(given) if isinstance(given, bytes) else taken.model_validate(given)
     except ValidationError as error:
-        raise HTTPException(422, first_fault(error, taken)) from None
+        what = "" if isinstance(given, bytes) else "argument "  # of a tool; without it a snapshot may seem to be meant
+        raise HTTPException(422, what + first_fault(error, taken)) from None
 
 
 def refusal(error: Exception, caller: Caller | None = None, places: re.Pattern[str] | None = None) -> HTTPException:

@@ -57,6 +57,7 @@ def test_no_rows_have_columns(
     ("query", "reason"),
     [
         ("MATCH (e:Nowhere) RETURN e", "the Cypher cannot be run"),
+        ("RETURN '\udcff'", "the Cypher holds half a character, '\\udcff' at position 8, which no text in UTF-8 has"),
         ("LOAD FROM '/etc/passwd' (file_format='csv') RETURN *", "LOAD is not allowed here"),
         ("MATCH (e:Entity) SET e.name = 'x'", "SET is not allowed here"),
         ("MATCH (e:Entity) WITH e LIMIT 1LOAD FROM '/etc/passwd' RETURN *", "LOAD is not allowed here"),

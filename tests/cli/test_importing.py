@@ -73,6 +73,17 @@ def test_a_dry_run_as_json_changes_nothing(bring: Import, folder: Path) -> None:
     assert not any(Path(place).exists() for place in ("data", "sources/wiki"))
 
 
+def test_an_import_after_much_was_removed_here_goes_on_where_that_is_intended(bring: Import) -> None:
+    assert bring("--source", "wiki", "--dry-run", "--accept-deletes")[0] == 0
+    assert bring("--source", "wiki")[0] == 0
+    Path("sources/wiki/notes.txt").unlink()
+    code, said, errors = bring("--source", "wiki")
+    assert (code, said, "run again with --source wiki --accept-deletes" in errors) == (2, "", True)
+    code, said, errors = bring("--source", "wiki", "--accept-deletes")
+    assert (code, errors) == (0, "")
+    assert "Documents removed here, and stay so: 1, first notes.txt" in said.splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -109,8 +120,8 @@ def test_a_folder_of_graphrag_says_what_comes_along(
     assert said.splitlines()[:5] == [
         "Documents new: 2, first notes.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
-        "Answers about texts cut otherwise here, not taken: 1; set chunking.size, overlap and encoding as "
-        "there, and import into a new source",
+        "Answers about texts that no chunk has here, not taken: 1; unless documents were edited, removed or left out, "
+        "set chunking.size, overlap and encoding as there, and import into a new source",
         "Vectors of chunks: 0 taken.",
         "Nothing was asked. The run that follows:",
     ]

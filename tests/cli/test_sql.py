@@ -197,6 +197,12 @@ def test_what_came_before_an_error_is_printed(sql: Run, output: str) -> None:
     assert errors == "error: the SQL cannot be run: Invalid Input Error: too late\n"
 
 
+def test_bytes_that_are_not_utf_8_are_refused(sql: Run) -> None:
+    code, printed, errors = sql("SELECT '\udcff'")
+    assert (code, printed) == (2, "")
+    assert errors.startswith("error: the SQL holds half a character, '\\udcff' at position 8, which no text")
+
+
 def test_an_error_before_the_first_row_prints_nothing(sql: Run) -> None:
     assert sql("SELECT 1 AS a; SELECT error('at once') AS b", "--format", "csv")[:2] == (2, "a\n1\n")
 

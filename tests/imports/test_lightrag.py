@@ -273,6 +273,15 @@ def test_documents_before_a_cut_between_two_rows_are_not_taken_for_all(tmp_path:
     assert not base.is_whole
     assert len([*base.documents()]) == 1
     assert any(note.startswith("kv_store_full_docs.json") and "damaged" in note for note in base.notes)
+    assert not any("insert_custom_kg" in note for note in base.notes)
+
+
+@pytest.mark.parametrize("harm", ["", "[1]"])
+def test_a_store_without_a_document_is_told_as_such(tmp_path: Path, harm: str) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    (tmp_path / "kv_store_full_docs.json").write_text(harm, "utf-8")
+    with pytest.raises(SourceError, match=r"/kv_store_full_docs\.json is empty or damaged at its first row"):
+        read(tmp_path)
 
 
 def test_rows_before_a_cut_are_read(tmp_path: Path) -> None:

@@ -93,9 +93,10 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
     ("tool", "given", "said"),
     [
         ("search", {"query": "a"}, "the question 'a' is too short"),
-        ("search", {"query": "abc", "mode": "fuzzy"}, "mode: Input should be 'fusion'"),
-        ("search", {"question": "abc"}, "query: Field required"),
-        ("read", {"id": "office", "start": 1 << 63}, "start: Input should be less than"),
+        ("search", {"query": "abc", "mode": "fuzzy"}, "argument mode: Input should be 'fusion'"),
+        ("search", {"question": "abc"}, "argument query: Field required"),
+        ("changes", {"snapshot": "zz"}, "argument snapshot does not exist"),
+        ("read", {"id": "office", "start": 1 << 63}, "argument start: Input should be less than"),
         ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
         ("facts", {"as_of": "2024-W01"}, "as_of takes a day, month or year"),
         ("facts", {"value": "> "}, "value takes a text, or a number or date after a sign"),
