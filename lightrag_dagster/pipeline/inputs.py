@@ -64,9 +64,8 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         return inputs
     if situation.home.scope or not backfill or kept.identity == inputs.embedder.identity:
         inputs = inputs.model_copy(update={"embedder": kept})
-    if newest and inputs.makes_rows_of(newest.inputs):
-        return newest.inputs  # a source of which nothing is accepted yet is no reason to publish
-    _check_embedder(inputs.embedder, recipes)
+    if newest is None or inputs != newest.inputs:
+        _check_embedder(inputs.embedder, recipes)
     return inputs
 
 
