@@ -147,8 +147,15 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
 
     No source among `sources`, which are there now, counts as gone: it may have come back.
     """
-    home = Home.of(recipes.settings)
+    home, rows = Home.of(recipes.settings), manifest.rows
     warnings = failed_summaries(Generation(home, manifest.snapshot_id))
+    if rows["chunks"] and not rows["entities"]:
+        by_rules = _by_rules(recipes)
+        warnings.append(
+            f"the graph of {manifest.snapshot_id} is empty: {_named(0, rows['chunks'], by_rules)}. Questions "
+            "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
+            f"{_NAME_IT[by_rules]}"
+        )
     for table, entry in manifest.vectors.tables.items():
         if refused := entry.refused:
             named = ", ".join(f"“{words}”" for words in list(refused.values())[:_NAMED])

@@ -169,7 +169,8 @@ def pending(situation: Situation) -> Pending:
     sources = absent | {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
     publish = None if situation.mistakes else next_publication(situation)
     warnings = snapshot_warnings(situation.recipes, manifest, states)
-    warnings += [state.warning for state in sources.values() if state.warning]
+    said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
+    warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
     warnings += [*pass_warnings(situation), *scope_warnings(situation), *loose_warnings(settings)]
