@@ -64,6 +64,7 @@ def roll_back(console: Console, name: str) -> None:
     with _locked() as (home, lock):
         manifest = snapshots.rollback(home, name, lock)
         console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
+        _print_scopes(console)
         if manifest.graph and load_settings().builds_graph:  # a large one is left to the next run
             build_published_graph(home)
 
@@ -76,6 +77,13 @@ def release(console: Console) -> None:
     gates = ", unless a gate stops them" if settings.checks or settings.publish != "automatic" else ""
     later = "the next one waits again" if settings.publish == "manual" else f"later ones will follow{gates}"
     console.print(f"{manifest.snapshot_id} is published; {later}.")
+    _print_scopes(console)
+
+
+def _print_scopes(console: Console) -> None:
+    if scopes := load_settings().scopes:
+        shown = f"Scopes ({', '.join(scopes)}) show what they did until the next `lightrag-dagster run`"
+        console.print(f"{shown}, or until the daemon publishes them.")
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
