@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import socket
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -10,17 +12,31 @@ import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.app import app_of
 from lightrag_dagster.serving.entrance import LOCAL
 from lightrag_dagster.serving.service import Service
 from lightrag_dagster.serving.tools import mcp_server
 
+_log = logging.getLogger("lightrag_dagster.serving")
+
 _LAST_SECONDS = 3
 """Time that running questions have after the signal to end."""
 
 _SAID = types.ErrorData(code=types.PARSE_ERROR, message="this line is not a message of JSON-RPC 2.0; send one a line")
 _UNREADABLE = SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=_SAID))
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, and for what."""
+
+    told = ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        host, port, *_ = self.servers[0].sockets[0].getsockname()
+        _log.info("listening at http://%s:%s for %s", f"[{host}]" if ":" in host else host, port, self.told)
 
 
 def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:
@@ -30,8 +46,14 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
     _log_to_standard_error()
     app = app_of(service, only_mcp=only_mcp)
     quiet = dict[str, Any](access_log=False, log_level="warning")
+    config = uvicorn.Config(app, host, port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
+    server, tokens = _Server(config), service.tokens
+    scope = f", scope {service.scope}" if service.scope else ""
+    callers = "without tokens" if tokens is None else counted(len(tokens.callers), "token", "tokens")
+    server.told = f"{service.settings.home}{scope}; {callers}"
     try:
-        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
+        with suppress(KeyboardInterrupt):
+            server.run()
     except SystemExit as error:
         where = f"{host}:{port}"
         raise SettingsError(f"nothing can listen at {where}, as the line above says; name another --port") from error
@@ -61,9 +83,8 @@ def speak(service: Service) -> None:
 def _log_to_standard_error() -> None:
     """Write our lines to standard error, and of the SDK none: its lines may hold arguments."""
     handler = logging.StreamHandler()
-    own = logging.getLogger("lightrag_dagster.serving")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    own.setLevel(logging.INFO)
-    own.addHandler(handler)
-    own.propagate = False
+    _log.setLevel(logging.INFO)
+    _log.addHandler(handler)
+    _log.propagate = False
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
