@@ -127,7 +127,8 @@ def _import(
     )
     plan_questions(made.plan, settings)
     if options.names and not options.dry_run:
-        write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
+        rows = (("", one.name, "", "", one.where, one.description) for one in base.edited)
+        write_new_csv(options.names, ("action", "name", "with", "into", "where", "text"), rows, SettingsError)
     notes = list(dict.fromkeys(base.notes))
     if options.as_json:
         documents, edited = made.documents, [name._asdict() for name in base.edited]
