@@ -101,9 +101,10 @@ def collect(console: Console, *, dry_run: bool) -> None:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
     console.print(
-        f"{verb}: {len(garbage.generations)} snapshots, {len(garbage.graphs)} graphs of older ones, "
-        f"{garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
+        f"{verb}: {counted(len(garbage.generations), 'snapshot', 'snapshots')}, "
+        f"{counted(len(garbage.graphs), 'graph', 'graphs')} of older ones, "
+        f"{counted(garbage.table_versions, 'table version', 'table versions')}, "
+        f"{counted(len(garbage.vector_tables), 'vector table', 'vector tables')}, and older versions of the others: "
         f"{filesize.decimal(garbage.bytes_removed)} of {filesize.decimal(garbage.bytes_before)}; "
         "the response and vector stores stay"
     )

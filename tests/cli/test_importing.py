@@ -73,6 +73,7 @@ def test_a_dry_run_as_json_changes_nothing(bring: Import, folder: Path) -> None:
     assert facts["documents"] == {"new": 2}
     assert [one["chunks_new"] for one in facts["plan"]["sources"] if one["source"] == "wiki"] == [1]
     assert not any(Path(place).exists() for place in ("data", "sources/wiki"))
+    assert "1 stored answer would be taken, 1 is to be asked about." in bring("--source", "wiki", "--dry-run")[1]
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,8 @@ def test_gc_says_which_sources_are_being_ingested(
             assert "0 table versions" in output
         thread.submit(held.close).result()
     assert "skipped" not in command(capfd, monkeypatch, "gc", "--dry-run")[1]
-    assert "removed: 0 snapshots, 0 graphs of older ones, 6 table versions" in command(capfd, monkeypatch, "gc")[1]
+    home.generation("gen-" + "0" * 32).mkdir(parents=True)
+    assert "removed: 1 snapshot, 0 graphs of older ones, 6 table versions" in command(capfd, monkeypatch, "gc")[1]
 
 
 def test_gc_says_what_it_does_with_dagsters_history(
