@@ -77,7 +77,7 @@ ui: export LIGHTRAG_QUESTIONS ?= examples/questions.yaml
 ui: export LIGHTRAG_CONFIG ?= $(if $(wildcard lightrag.yaml),,examples/lightrag.yaml)
 ui: .venv/ui
 	@mkdir -p "$(abspath $(LIGHTRAG_HOME))/dagster"
-	DAGSTER_HOME="$(abspath $(LIGHTRAG_HOME))/dagster" $(BIN)/dg dev
+	VIRTUAL_ENV="$(abspath .venv)" DAGSTER_HOME="$(abspath $(LIGHTRAG_HOME))/dagster" $(BIN)/dg dev
 
 # Rules are checked as of the oldest and the newest Python that the package supports, types as of the oldest, and by
 # `test-long` as of the newest; the tests run on the one of the environment. mypy's workers give up where a busy machine

@@ -43,7 +43,7 @@ def look_upstream(
                 record_partitions(home, name, source.asset, found, seconds, _dimensions(instance, key))
         else:
             _log.warning(
-                "source %s: Dagster knows no materialised partition of %s here; those known before stay. Set "
+                "source %s: Dagster knows no materialised partition of %s here; those known before, if any, stay. Set "
                 "DAGSTER_HOME to the instance that makes it; if all was wiped, remove the source",
                 name,
                 source.asset,

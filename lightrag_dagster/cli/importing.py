@@ -16,6 +16,7 @@ from lightrag_dagster.cli.rows import require_new, write_new_csv
 from lightrag_dagster.cli.run import print_cost
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.settings import Settings, load_settings
@@ -128,7 +129,8 @@ def _import(
     )
     plan_questions(made.plan, settings)
     if options.names and not options.dry_run:
-        write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
+        rows = (("", one.name, "", "", one.where, one.description) for one in base.edited)
+        write_new_csv(options.names, ("action", "name", "with", "into", "where", "text"), rows, SettingsError)
     notes = list(dict.fromkeys(base.notes))
     if options.as_json:
         documents, edited = made.documents, [name._asdict() for name in base.edited]
@@ -151,7 +153,8 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     for name in filter(documents.counts.get, _OUTCOMES):
         yield f"Documents {_OUTCOMES[name]}: {documents.counts[name]:,}, first {documents.first[name]}"
     left = chunks.chunks - chunks.known - chunks.answered
-    yield f"Chunks: {chunks.chunks:,}; {chunks.answered:,} stored answers {would}taken, {left:,} are to be asked about."
+    stored = counted(chunks.answered, "stored answer", "stored answers")
+    yield f"Chunks: {chunks.chunks:,}; {stored} {would}taken, {counted(left, 'is', 'are')} to be asked about."
     if chunks.known:
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:

@@ -59,10 +59,11 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             runs = jobs.forget_history() if with_runs else 0
     snapshots = counted(done.snapshots, "snapshot", "snapshots")
     versions = counted(done.table_versions, "table version", "table versions")
-    console.print(
-        f"Removed {snapshots}, {versions}, {done.responses:,} responses, {done.vectors:,} vectors, {done.decisions:,} "
-        f"undone decisions and the history of {runs} runs in Dagster."
-    )
+    responses = counted(done.responses, "response", "responses")
+    vectors = counted(done.vectors, "vector", "vectors")
+    undone = counted(done.decisions, "undone decision", "undone decisions")
+    history = f"the history of {counted(runs, 'run', 'runs')} in Dagster"
+    console.print(f"Removed {snapshots}, {versions}, {responses}, {vectors}, {undone} and {history}.")
 
 
 def _withheld(situation: Situation) -> Iterator[str]:

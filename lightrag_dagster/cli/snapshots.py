@@ -64,6 +64,7 @@ def roll_back(console: Console, name: str) -> None:
     with _locked() as (home, lock):
         manifest = snapshots.rollback(home, name, lock)
         console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
+        _print_scopes(console)
         if load_settings().builds_graph and not has_large_graph(manifest):  # which is left to the next run
             build_published_graph(home)
 
@@ -76,6 +77,13 @@ def release(console: Console) -> None:
     gates = ", unless a gate stops them" if settings.checks or settings.publish != "automatic" else ""
     later = "the next one waits again" if settings.publish == "manual" else f"later ones will follow{gates}"
     console.print(f"{manifest.snapshot_id} is published; {later}.")
+    _print_scopes(console)
+
+
+def _print_scopes(console: Console) -> None:
+    if scopes := load_settings().scopes:
+        shown = f"Scopes ({', '.join(scopes)}) show what they did until the next `lightrag-dagster run`"
+        console.print(f"{shown}, or until the daemon publishes them.")
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
@@ -93,9 +101,10 @@ def collect(console: Console, *, dry_run: bool) -> None:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
     console.print(
-        f"{verb}: {len(garbage.generations)} snapshots, {len(garbage.graphs)} graphs of older ones, "
-        f"{garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
+        f"{verb}: {counted(len(garbage.generations), 'snapshot', 'snapshots')}, "
+        f"{counted(len(garbage.graphs), 'graph', 'graphs')} of older ones, "
+        f"{counted(garbage.table_versions, 'table version', 'table versions')}, "
+        f"{counted(len(garbage.vector_tables), 'vector table', 'vector tables')}, and older versions of the others: "
         f"{filesize.decimal(garbage.bytes_removed)} of {filesize.decimal(garbage.bytes_before)}; "
         "the response and vector stores stay"
     )

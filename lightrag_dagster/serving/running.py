@@ -10,11 +10,14 @@ import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.app import app_of
 from lightrag_dagster.serving.entrance import LOCAL
 from lightrag_dagster.serving.service import Service
 from lightrag_dagster.serving.tools import mcp_server
+
+_log = logging.getLogger("lightrag_dagster.serving")
 
 _LAST_SECONDS = 3
 """Time that running questions have after the signal to end."""
@@ -30,6 +33,9 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
     _log_to_standard_error()
     app = app_of(service, only_mcp=only_mcp)
     quiet = dict[str, Any](access_log=False, log_level="warning")
+    scope = f", scope {service.scope}" if service.scope else ""
+    callers = counted(len(service.tokens.callers), "token", "tokens") if service.tokens else "without tokens"
+    _log.info("%s%s is asked at http://%s:%s; %s", service.settings.home, scope, host, port, callers)
     try:
         uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
     except SystemExit as error:
@@ -61,9 +67,8 @@ def speak(service: Service) -> None:
 def _log_to_standard_error() -> None:
     """Write our lines to standard error, and of the SDK none: its lines may hold arguments."""
     handler = logging.StreamHandler()
-    own = logging.getLogger("lightrag_dagster.serving")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    own.setLevel(logging.INFO)
-    own.addHandler(handler)
-    own.propagate = False
+    _log.setLevel(logging.INFO)
+    _log.addHandler(handler)
+    _log.propagate = False
     logging.getLogger("mcp").setLevel(logging.CRITICAL)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lightrag_dagster.curation.rules import read_files
 from tests.cli.test_cli import command
 from tests.imports import test_graphrag, test_table
 from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json
@@ -48,10 +49,11 @@ def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import,
     ]
     with Path("names.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row for row in rows if row["where"] == "graph"] == [
-        {"name": "Merged", "where": "graph", "description": "By hand."}
-    ]
+    decided = {"action": "", "name": "Merged", "with": "", "into": "", "where": "graph", "text": "By hand."}
+    assert [row for row in rows if row["where"] == "graph"] == [decided]
     assert len(rows) == 5
+    Path("names.csv").write_text(Path("names.csv").read_text().replace("\n,Merged", "\nadd,Merged"))
+    assert [(one.decision.action, one.decision.text) for one in read_files(Path("names.csv"))] == [("add", "By hand.")]
     code, _, errors = bring("--source", "wiki", "--names", "names.csv")
     assert (code, errors.startswith("error: names.csv is there already")) == (2, True)
     code, said, _ = bring("--source", "wiki")
@@ -71,6 +73,7 @@ def test_a_dry_run_as_json_changes_nothing(bring: Import, folder: Path) -> None:
     assert facts["documents"] == {"new": 2}
     assert [one["chunks_new"] for one in facts["plan"]["sources"] if one["source"] == "wiki"] == [1]
     assert not any(Path(place).exists() for place in ("data", "sources/wiki"))
+    assert "1 stored answer would be taken, 1 is to be asked about." in bring("--source", "wiki", "--dry-run")[1]
 
 
 def test_an_import_after_much_was_removed_here_goes_on_where_that_is_intended(bring: Import) -> None:

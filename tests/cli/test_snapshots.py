@@ -143,7 +143,7 @@ def test_what_a_scope_replaced_is_told_refused_and_collected(
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("LIGHTRAG_SCOPES", '{"press": {"sources": ["notes"]}}')
     build(load_settings())
-    old = published(load_settings().within("press")).snapshot_id
+    first, old = (published(one).snapshot_id for one in (load_settings(), load_settings().within("press")))
     folder = Home.of(load_settings().within("press")).generation(old)
 
     def ask(*arguments: str) -> tuple[int, str]:
@@ -158,6 +158,12 @@ def test_what_a_scope_replaced_is_told_refused_and_collected(
         assert f"scope press: published, 1 document; {told}" in ask("status")[1]
         assert "scope press" not in ask("gc")[1]
     assert ask("status", "--check") == (0, "")
+    keeps = (
+        "Scopes (press) show what they did until the next `lightrag-dagster run`, or until the daemon publishes them.\n"
+    )
+    for moved in (("rollback", first), ("release",)):
+        code, said = ask(*moved)
+        assert (code, said.splitlines(keepends=True)[1:]) == (0, [keeps])
     refused = f"error: there is no snapshot {old} in scope press; a scope keeps the published one alone\n"
     for asked in (("sql", "FROM chunks"), ("query", "Who leads the office?"), ("cypher", "MATCH (a) RETURN a")):
         assert ask("--scope", "press", *asked, "--snapshot", old) == (2, refused)
@@ -224,7 +230,8 @@ def test_gc_says_which_sources_are_being_ingested(
             assert "0 table versions" in output
         thread.submit(held.close).result()
     assert "skipped" not in command(capfd, monkeypatch, "gc", "--dry-run")[1]
-    assert "removed: 0 snapshots, 0 graphs of older ones, 6 table versions" in command(capfd, monkeypatch, "gc")[1]
+    home.generation("gen-" + "0" * 32).mkdir(parents=True)
+    assert "removed: 1 snapshot, 0 graphs of older ones, 6 table versions" in command(capfd, monkeypatch, "gc")[1]
 
 
 def test_gc_says_what_it_does_with_dagsters_history(

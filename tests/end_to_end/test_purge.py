@@ -184,7 +184,7 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     assert places(home, words).keys() == set(words)
     said = purge(settings, monkeypatch, *GONE)
     assert "Removed 1 snapshot, " in said
-    assert "1 undone decisions" in said
+    assert "1 undone decision and" in said
 
     assert places(home, words) == {}
     # The name of a source is left in the ledger of costs and as that of a lock, as the documentation says.

@@ -86,6 +86,7 @@ def test_the_log_of_the_command_has_neither_tokens_nor_questions(published_home:
         process.terminate()
         assert process.wait(20) in (0, 143)
     lines = log.read_text()
+    assert lines.splitlines()[0].endswith(f" {published_home} is asked at http://127.0.0.1:{port}; 1 token")
     assert lines.count("POST /mcp 200") >= 16
     for secret in ("Marzipan", KEYS["keeper"], "a-wrong-token"):
         assert secret not in lines
