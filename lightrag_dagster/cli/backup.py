@@ -48,4 +48,4 @@ def run_restore(console: Console, source: str) -> int:
 def _print(console: Console, copied: Copied, done: str) -> None:
     stored = ", ".join(f"{copied.rows[table]:,} stored {table}" for table in ("responses", "vectors"))
     console.print(f"{done}: {copied.files:,} files of {filesize.decimal(copied.size)}, {stored}")
-    console.print(f"Published: {copied.snapshot_id or 'nothing yet'}")
+    console.print(f"Published: {copied.snapshot_id or 'nothing that can be read'}")

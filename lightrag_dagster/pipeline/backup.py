@@ -35,10 +35,7 @@ from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portab
 
 
 class Copied(NamedTuple):
-    """Number and bytes of the data files that were copied, rows by table, and the published snapshot.
-
-    Words are in its place if its record is damaged.
-    """
+    """Number and bytes of the data files that were copied, rows by table, and the published snapshot."""
 
     files: int
     size: int
@@ -200,10 +197,8 @@ def _complete_snapshots(home: Home) -> None:
 def _copied(sizes: Mapping[str, int], rows: Sequence[Mapping[str, int]], records: Mapping[str, bytes]) -> Copied:
     published = None
     if "PUBLISHED" in records:
-        try:
+        with suppress(ValueError):  # the copy is as damaged as the record
             published = Pointer.model_validate_json(records["PUBLISHED"]).id
-        except ValueError:
-            published = "unknown, since its record is damaged, and so is the copy"
     return Copied(
         files=len(sizes),
         size=sum(sizes.values()),

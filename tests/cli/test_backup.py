@@ -71,7 +71,7 @@ def test_a_damaged_pointer_is_copied_and_named_by_a_restore(
         monkeypatch.setenv("LIGHTRAG_HOME", home)
         code, output, errors = command(capfd, monkeypatch, verb, "monday")
         assert (code, errors) == (expected, "")
-        assert "Published: unknown, since its record is damaged" in output
+        assert "Published: nothing that can be read" in output
         named = [line for line in output.splitlines() if line.startswith("damaged in the backup: ")]
         assert ["PUBLISHED" in line for line in named] == [True] * expected
 
