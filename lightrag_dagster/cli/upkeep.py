@@ -43,7 +43,7 @@ def backup(
     """Copy the home, including its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup
 
-    run_backup(console(), target)
+    raise typer.Exit(run_backup(console(), target))
 
 
 def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backup.")]) -> None:

@@ -5,6 +5,7 @@ moment the target's FORMAT says where the copy comes from, and only when all is 
 that was killed is never taken for a whole one, and the same command makes it again.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -35,12 +36,13 @@ from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portab
 
 
 class Copied(NamedTuple):
-    """Number and bytes of the data files that were copied, rows by table, and the published snapshot."""
+    """Number and bytes of the data files that were copied, rows by table, the published snapshot, damaged records."""
 
     files: int
     size: int
     rows: dict[str, int]
     snapshot_id: str | None
+    damaged: list[str]
 
 
 def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
@@ -195,13 +197,18 @@ def _complete_snapshots(home: Home) -> None:
 
 
 def _copied(sizes: Mapping[str, int], rows: Sequence[Mapping[str, int]], records: Mapping[str, bytes]) -> Copied:
-    published = None
-    if "PUBLISHED" in records:
-        with suppress(ValueError):  # the copy is as damaged as the record
-            published = Pointer.model_validate_json(records["PUBLISHED"]).id
+    published, damaged = None, []
+    for name, content in sorted(records.items()):
+        try:  # the copy is as damaged as the record; another layout may have other fields
+            if name == "PUBLISHED":
+                published = Pointer.model_validate_json(content).id
+            json.loads(content)
+        except ValueError:
+            damaged.append(name)
     return Copied(
         files=len(sizes),
         size=sum(sizes.values()),
         rows={table: number for one in rows for table, number in one.items()},
         snapshot_id=published,
+        damaged=damaged,
     )

@@ -61,19 +61,21 @@ def test_what_is_damaged_in_a_backup_is_named(
     assert command(capfd, monkeypatch, "run", "--verify")[1].startswith("Nothing changed; gen-")
 
 
-def test_a_damaged_pointer_is_copied_and_named_by_a_restore(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
+@pytest.mark.parametrize("name", ["accepted", "PUBLISHED"])
+def test_a_damaged_record_is_copied_and_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     shutil.copytree(published_home, "home", symlinks=True)
-    Path("home/PUBLISHED").write_text("{bad")
-    for home, verb, expected in (("home", "backup", 0), ("elsewhere", "restore", 1)):
+    record = min(Path("home").glob(f"{name}/*.json"), default=Path("home") / name)
+    record.write_text("{bad")
+    for home, verb, place in (("home", "backup", "home"), ("elsewhere", "restore", "backup")):
         monkeypatch.setenv("LIGHTRAG_HOME", home)
         code, output, errors = command(capfd, monkeypatch, verb, "monday")
-        assert (code, errors) == (expected, "")
-        assert "Published: nothing that can be read" in output
-        named = [line for line in output.splitlines() if line.startswith("damaged in the backup: ")]
-        assert ["PUBLISHED" in line for line in named] == [True] * expected
+        assert (code, errors) == (1, "")
+        [line] = [line for line in output.splitlines() if line.startswith(f"damaged in the {place}: ")]
+        assert str(record.relative_to("home")) in line
+        assert ("Published: unknown" in output) == (name == "PUBLISHED")
 
 
 @pytest.mark.long  # it copies a home twice

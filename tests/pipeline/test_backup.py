@@ -73,6 +73,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     before, home = Home.of(original), Home.of(empty)
     copied = restore(backup, home, 0)
     assert copied.snapshot_id == published(original).snapshot_id == published(empty).snapshot_id
+    assert copied.damaged == []
     assert copied.files > 20
     assert copied.size > 10_000
     assert list_snapshots(home) == list_snapshots(before)
@@ -277,6 +278,7 @@ def test_a_damaged_record_is_copied_as_it_is(original: Settings, empty: Settings
     held = published(original).snapshot_id if record != home.published else None
     for copied in (back_up(home, other, 0), restore(other, again, 0)):
         assert copied.snapshot_id == held
+        assert [again.root / one for one in copied.damaged] == [again.root / record.relative_to(home.root)]
     assert (again.root / record.relative_to(home.root)).read_text() == "{"
     if held:
         assert find_damage(again, held, verify=True) == []
