@@ -61,7 +61,7 @@ def _fetch(home: Home) -> None:
     """Fetch what a build reads where it is missing: the current tables of every source, and the newest generation."""
     tables = SourceTables(home)
     for path in (path for name in ("current", "candidate") for path in home.root.glob(f"tables/*/*/{name}.json")):
-        with suppress(ValidationError):  # damaged, as whoever reads it says
+        with suppress(ValidationError):  # it is damaged, and reading the table raises StoreError
             one = TableVersion.model_validate_json(path.read_bytes())
             tables.open(one.table, one.source, one.version)
     with suppress(StoreError):

@@ -110,7 +110,7 @@ class Follower:
             found = before.refresh()
             if found is not before and self._warmed is not None:
                 found.warm()
-                with suppress(QueryError):  # the source of a filter may be gone, of which its questions say more
+                with suppress(QueryError):  # a filter may name a source that is gone; its questions say so
                     found.warm(self._warmed)
         except ClosedError:
             return  # of which the question says more

@@ -86,7 +86,7 @@ class Tokens:
         """Return the owner of a token, as a header has it; every hash is compared, each in the same time."""
         given = sha256(token.encode("latin-1", "replace")).digest()  # as its bytes were read
         found = [one for expected, one in self.callers.items() if hmac.compare_digest(expected, given)]
-        return found[0] if found and token else None  # an empty one is that of nobody, whatever hash a file has
+        return found[0] if found and token else None  # an empty token has no owner, even if its hash is in the file
 
 
 def tokens_of(file: Path | None) -> Tokens | None:

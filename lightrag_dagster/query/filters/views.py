@@ -38,7 +38,7 @@ class Views:
             if entry.view is None:
                 try:
                     entry.view = self._make(filters)
-                except Exception:  # it takes no place of a good one
+                except Exception:  # a failed entry must not take the place of a good view
                     with self._changing:
                         self._entries.pop(filters, None)
                     raise

@@ -141,8 +141,8 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
 def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
     """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
 
-    An item is an object with a subject, a relation or words; {} stands for a row with other keys. From the first part
-    that is not valid on, each flat object is decoded or repaired by itself.
+    An item is an object with a subject, a relation or words; A row with other keys becomes {}. After the first
+    part that is not valid JSON, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
     at, found, last_quote = 0, False, answer.rfind('"')
