@@ -48,7 +48,7 @@ def knowledge_base(
     metadata = {
         "snapshot_id": manifest.snapshot_id,
         "sequence": manifest.sequence,
-        "left_out": dict(manifest.inputs.left_out),
+        "left_out": sorted(now.sources.keys() - manifest.inputs.sources.keys()),
         "run_cost_usd": Ledger(home.ledger).spent(account.run),
         "seconds": watch.seconds,
         **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),

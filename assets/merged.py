@@ -70,7 +70,6 @@ def merged(
             seconds=watch.seconds,
             generation=report.generation.id,
             merged=report.merged,
-            left_out=dict(record.inputs.left_out),
             **(of_all if name == "entities" else {}),  # numbers of the whole merge, which sums should count once
             **_capped(path),
             **column_lineage(name, namespace),

@@ -213,9 +213,7 @@ def _to_merge(situation: Situation) -> str | None:
         wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
         return digest(str(error))
-    newest = situation.newest
-    # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
-    if wanted is None or not wanted.sources or (newest and newest.inputs.makes_rows_of(wanted)):
+    if wanted is None or not wanted.sources:
         Looks(situation.home.ledger).good([KNOWLEDGE_BASE])
         return None
     return wanted.hash

@@ -167,7 +167,7 @@ def run_merge(inputs: list[MergeInput], folder: Path, workers: int, bits: int) -
             groups = merge.to_summarise(_rough_counts)
             summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))
             merged = merge.finish(summaries, "recipe")
-        nothing = Recipes.of(load_settings()).generation_inputs({}, {})
+        nothing = Recipes.of(load_settings()).generation_inputs({})
         generation = store(home, nothing, merged._asdict(), {}, 0)
     return dict(generation.record().tables)
 

@@ -17,7 +17,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
         return {}
-    absent = before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys() - {CURATION}
+    absent = before.inputs.sources.keys() - after.sources.keys() - {CURATION}
     counts = _documents_of(home, {source: before.inputs.sources[source] for source in absent})
     return {source: rows or 0 for source, rows in counts.items()}
 

@@ -55,8 +55,7 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         raise DecisionError(f"added entities cannot be merged while {situation.absent[CURATION]}")
     inputs = recipes.generation_inputs(
         {source: situation.merged(source) for source in records}
-        | additions_of(decided.curation, situation.settings.chunking.encoding),
-        {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
+        | additions_of(decided.curation, situation.settings.chunking.encoding)
     ).model_copy(update={"decisions": decided.version})
     newest = situation.newest
     kept = _embedder_kept(situation)

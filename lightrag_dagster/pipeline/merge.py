@@ -254,8 +254,8 @@ def _find_evidence(
 ) -> KeptEvidence | None:
     """Return the evidence of the last merge if only sources differ now, and no row of that merge is damaged."""
     record, home = generation.record(), generation.home
-    same = {"sources": record.inputs.sources, "left_out": record.inputs.left_out}
-    if record.failed_summaries or inputs.model_copy(update=same) != record.inputs:
+    same = inputs.model_copy(update={"sources": record.inputs.sources})
+    if record.failed_summaries or same != record.inputs:
         return None
     merged = {table: generation.path(f"{table}.parquet") for table in MERGED_TABLES}
     now = {path for one in files for path in one.chunks}

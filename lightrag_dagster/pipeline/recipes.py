@@ -242,11 +242,10 @@ class Recipes:
         """Identity of the embedder; part of every embedding key."""
         return embedder_identity(self.settings.embedding)
 
-    def generation_inputs(self, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
+    def generation_inputs(self, sources: dict[str, dict[str, str]]) -> GenerationInputs:
         """Return the inputs of a merge of these versions, by source and table, that keeps nothing of an earlier one."""
         return GenerationInputs(
             sources=sources,
-            left_out=left_out,
             revisions=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
@@ -257,7 +256,7 @@ class Recipes:
     @cached_property
     def generation(self) -> str:
         """Recipe of everything that is built from the accepted tables: revisions, settings and embedder."""
-        return self.generation_inputs({}, {}).recipe
+        return self.generation_inputs({}).recipe
 
     @cached_property
     def answers(self) -> str:

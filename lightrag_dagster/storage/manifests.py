@@ -47,7 +47,6 @@ class GenerationInputs(Record):
     """The inputs of a merge, and what shapes it and everything after it."""
 
     sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
-    left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
     revisions: str = Field(description="Hash of the revisions of the merge and of everything after it")
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
@@ -58,7 +57,7 @@ class GenerationInputs(Record):
     @property
     def hash(self) -> str:
         """A hash of it all."""
-        return digest(self.sources, self.left_out, self.recipe, *([self.decisions] if self.decisions else []))
+        return digest(self.sources, self.recipe, *([self.decisions] if self.decisions else []))
 
     @property
     def recipe(self) -> str:
@@ -67,10 +66,6 @@ class GenerationInputs(Record):
         # Of the embedder its identity counts, since not every provider uses every setting.
         terms = [self.terms] if self.terms != "auto" else []
         return digest(self.revisions, rules, self.encoding, self.embedder.identity, *terms)
-
-    def makes_rows_of(self, other: "GenerationInputs") -> bool:
-        """Return whether a merge has the rows of another: they differ at most in sources that are left out."""
-        return self.model_copy(update={"left_out": other.left_out}) == other
 
 
 class WrittenRecord(Record):

@@ -131,7 +131,7 @@ def _keep_summaries(home: Home) -> Generation | None:
     if record is None or not all(map(last.has, _WITH_SUMMARIES)):
         return None
     inputs = GenerationInputs(
-        sources={}, left_out={}, revisions="", merging=MergingSettings(), encoding="", embedder=record.inputs.embedder
+        sources={}, revisions="", merging=MergingSettings(), encoding="", embedder=record.inputs.embedder
     )
     with generations.scratch_folder(home) as folder:
         tables: dict[str, list[Path]] = {table: [] for table in MERGED_TABLES}

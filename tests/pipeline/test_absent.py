@@ -57,6 +57,15 @@ def test_a_source_that_is_gone_is_withheld_until_that_is_accepted(tickets_gone: 
     assert pending(Situation.looking(tickets_gone)).rejected == {}
 
 
+def test_a_source_of_which_nothing_was_accepted_yet_makes_no_snapshot(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    first_build(settings)
+    first = published(settings)
+    write_source(settings, "letters", {"office.pdf": "%PDF-1.7, and no more"})
+    assert list(build(settings).rejected) == ["letters"]
+    assert published(settings) == first
+
+
 @pytest.mark.long
 def test_only_a_source_that_is_listed_is_removed(tickets_gone: Settings) -> None:
     other = tickets_gone.changed(documents={"accept_deletes": ["notes"]})

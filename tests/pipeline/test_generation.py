@@ -410,7 +410,6 @@ def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
 
     more = now.settings.model_copy(update={"named_sources": {"more": SourceSettings(uri=str(offline.sources))}})
     wanted = next_inputs(Situation.looking(more))
-    assert wanted.left_out == {"more": "no version of it was accepted yet"}
     assert (wanted.merging, wanted.encoding) == (now.settings.merging, now.settings.chunking.encoding)
     assert wanted.embedder == before.inputs.embedder
 

@@ -104,7 +104,6 @@ def test_an_edit_between_two_situations_is_in_the_second_alone(notes: Settings) 
     wanted = next_publication(after)
     assert wanted is not None
     assert wanted.sources == {"notes": after.accepted["notes"].tables}
-    assert list(wanted.left_out) == ["more"]
 
     build(notes)
     assert after.newest == before.newest != Situation.looking(notes).newest == published(notes)

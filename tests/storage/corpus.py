@@ -241,7 +241,6 @@ def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", revi
     records = {source: accepted(home, source) for source in sorted(sources)}
     return GenerationInputs(
         sources={source: record.tables for source, record in records.items() if record},
-        left_out={source: "not accepted" for source, record in records.items() if not record},
         revisions=revisions,
         merging=MergingSettings(),
         encoding="o200k_base",
