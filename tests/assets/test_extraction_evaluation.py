@@ -19,9 +19,9 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.assets.test_ingestion import ingest
-from tests.gold import TEXTS, settings_in, write_gold
+from tests.gold import TEXTS, reads_with, settings_in, write_gold
 from tests.loopback import Loopback
-from tests.support import build, published
+from tests.support import build, published, write_source
 
 
 def materialised(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
@@ -159,3 +159,19 @@ def test_a_backfill_of_a_partition_goes_on_where_the_gate_is_open_or_has_too_lit
     result = ingest(worse.model_copy(update={"home": copy}), instance, "notes", "backfill")
     assert result.success
     assert len(loopback.requests) == 48
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("order", [("notes", "more"), ("more", "notes")])
+def test_partitions_of_a_backfill_that_was_let_through_go_on_in_any_order(
+    gold_home: Path, loopback: Loopback, instance: dg.DagsterInstance, order: tuple[str, str]
+) -> None:
+    others = {path: text.replace("nor", "vor") for path, text in TEXTS.items()}
+    write_source(settings_in(gold_home), "more", others)
+    build(settings_in(gold_home))
+    write_gold(gold_home / "gold" / "more.csv", list(others.values())[:12])
+    better, worse = reads_with({"same": (0.0, 0.0)}), reads_with({"same": (0.35, 0.05)})
+    loopback.chat = lambda body: (worse if "vor" in body["messages"][-1]["content"] else better)(body)
+    settings = settings_in(gold_home, "same").changed(gold={"gate": True})
+    for source in order:
+        assert ingest(settings, instance, source, "backfill").success, source

@@ -212,7 +212,7 @@ def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Pat
     assert "gold rows" in output
     assert re.search(r"F1 over all gold rows of 20 passages changes by -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\]\.", output)
     assert "error: the new recipe is worse: over 20 gold passages its F1 is 0." in errors
-    assert "nothing was changed" in errors
+    assert "its answers are stored, and nothing more was changed" in errors
     assert "and the same backfill with --no-better-than-stored makes the rows" in errors
     assert len(loopback.requests) == 20
     code, output, errors = run("backfill", "--all", "--json", LLM__MODEL="bad", GOLD__GATE="true")
@@ -233,6 +233,9 @@ def test_a_backfill_goes_on_where_the_gate_is_open_or_off(run: Command, gold_hom
     assert found["cost_usd"] == pytest.approx(24 * PRICE), "what the gate spent is of this backfill"
     assert len([one for one in loopback.requests if one.path.endswith("/chat/completions")]) == 24
     assert Ledger(Home(gold_home / "home").ledger).by_purpose()
+    build(settings_in(gold_home), backfill=True)
+    code, output, _ = run("backfill", "--all", LLM__MODEL="same", GOLD__GATE="true")
+    assert (code, output.count("gold.folder has let this recipe through before")) == (0, 1)
     before = published(settings_in(gold_home))
     code, output, _ = run("backfill", "--all", "--no-better-than-stored", LLM__MODEL="bad", GOLD__GATE="true")
     assert code == 0

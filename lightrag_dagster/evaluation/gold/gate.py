@@ -1,25 +1,28 @@
 """The gate before a backfill: gold passages by the new recipe first, beside the rows that are stored of them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
-from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
+from lightrag_dagster.evaluation.gold.rows import Gold, gold_inputs, read_gold
 from lightrag_dagster.evaluation.gold.scores import LEAST_PASSAGES, compare, score
 from lightrag_dagster.evaluation.sample import Tables
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.looks import Looks
+from lightrag_dagster.storage.home import Home
 
 _LEAST_ROWS = 20
 
@@ -28,14 +31,20 @@ _TOO_FEW = (
     f"in fewer than {LEAST_PASSAGES}, so that nothing is compared; `lightrag-dagster gold draft FILE` draws more"
 )
 
+_LET_THROUGH = "gold.folder has let this recipe through before, so that nothing is compared again"
+
 
 class Comparison(NamedTuple):
-    """Gold passages as they are stored and by another recipe: rows of `judge`, and the difference of F1 over both."""
+    """Gold passages as they are stored and by another recipe: rows of `judge`, and the difference of F1 over both.
+
+    `verdicts` are the names by which the home notes that a backfill was let through.
+    """
 
     before: pa.Table
     after: pa.Table
     difference: Interval
     usage: Usage
+    verdicts: set[str]
 
     @property
     def is_worse(self) -> bool:
@@ -69,20 +78,32 @@ class Comparison(NamedTuple):
         if self.is_worse:
             raise WorseRecipeError(
                 f"the new recipe is worse: over {passages:,} gold passages its F1 is {-mean:.3f} lower, by the 95% "
-                f"interval {-high:.3f} to {-low:.3f}; nothing was changed, and its answers are stored; "
+                f"interval {-high:.3f} to {-low:.3f}; its answers are stored, and nothing more was changed; "
                 "`lightrag-dagster try` shows both, and the same backfill with --no-better-than-stored makes the rows"
             )
 
 
-def to_compare(situation: Situation, gold: Gold) -> Passages | str:
-    """Return the gold passages, or why there is too little in them for a comparison; raises StoreError."""
+def let_through(settings: Settings, compared: Comparison) -> None:
+    """Let a backfill pass and note that, for its other parts and those that resume it; raises as `require_better`."""
+    compared.require_better()
+    Looks(Home.of(settings).ledger).good(compared.verdicts)
+
+
+def to_compare(situation: Situation, gold: Gold, *, again: bool = False) -> Passages | str:
+    """Return the gold passages, or why nothing is compared; raises StoreError.
+
+    There may be too little in them, or today's recipe was let through before, unless it is to be compared `again`.
+    """
     if not gold.passages:
         return _TOO_FEW
     found = find_passages(situation, gold)
     if lost := found.unmeasured():
         return lost[0]
     rows = found.right(gold)
-    return found if len(rows) >= _LEAST_ROWS and len({one.chunk for one in rows}) >= LEAST_PASSAGES else _TOO_FEW
+    if len(rows) < _LEAST_ROWS or len({one.chunk for one in rows}) < LEAST_PASSAGES:
+        return _TOO_FEW
+    verdicts = set[str]() if again else _verdicts(situation, gold, found)
+    return _LET_THROUGH if verdicts and verdicts <= Looks(situation.home.ledger).read().keys() else found
 
 
 def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
@@ -91,16 +112,27 @@ def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
     `gold` are the rows of their chunks by source, as `Passages` has them.
     """
     asked = Counter[str]()
+    for table, stored, todays in _recipes(situation, gold):
+        asked[table] += stored != todays
+    return asked
+
+
+def _verdicts(situation: Situation, gold: Gold, found: Passages) -> set[str]:
+    """Return the names of the verdict on today's recipe beside some gold: one for each recipe that it replaces there.
+
+    They stand among the attempts at sources, of which none may have such a name.
+    """
+    same = gold_inputs("", gold)
+    return {f"...gate {digest(same, *one)}" for one in _recipes(situation, found.tables) if one[1] != one[2]}
+
+
+def _recipes(situation: Situation, gold: Mapping[str, Tables]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each row of answers by its table, its recipe, None where there is no row yet, and that of today."""
     for source, rows in gold.items():
         recipes = situation.recipes.of_source(source)
         for table in (one.table for one in readings_of(recipes, source)):
-            stored, todays = rows.get(table), recipes.row_recipe(table)
-            asked[table] += (
-                rows["chunks"].num_rows
-                if stored is None
-                else sum(one != todays for one in stored["recipe"].to_pylist())
-            )
-    return asked
+            stored = rows[table]["recipe"].to_pylist() if table in rows else [None] * rows["chunks"].num_rows
+            yield from ((table, one, recipes.row_recipe(table)) for one in stored)
 
 
 def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Comparison | str:
@@ -110,7 +142,7 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
 
     Args:
         settings: The settings of the home, with its gold.
-        tried: The other settings.
+        tried: The other settings; the same ones before a backfill, which need not be compared twice.
         run: The run whose calls they are; else one of their own.
 
     Returns:
@@ -123,7 +155,7 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
         StoreError: a table is damaged.
     """
     gold, situation = read_gold(settings.gold.folder), Situation.looking(settings)
-    found = to_compare(situation, gold)
+    found = to_compare(situation, gold, again=tried is not settings)
     if isinstance(found, str):
         return found
     judged = partial(judge, gold, found.located, curation=situation.decided.curation, types=settings.merging.types)
@@ -137,4 +169,4 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
         usage = sum((one.usage for one in reports), Usage())
         before = judged(made.readable(source, rows) for source, rows in found.tables.items())
         after = judged(made.rows(source) for source in found.tables)
-    return Comparison(before, after, compare(before, after), usage)
+    return Comparison(before, after, compare(before, after), usage, _verdicts(situation, gold, found))

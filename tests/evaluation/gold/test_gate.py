@@ -9,7 +9,7 @@ import pytest
 from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.errors import BudgetExceededError, SettingsError, TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import Comparison, to_ask, to_compare, try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, let_through, to_ask, to_compare, try_gold
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
 from lightrag_dagster.pipeline.situation import Situation
@@ -41,7 +41,9 @@ def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
     worse = settings_in(gold_home, "bad")
     assert asked(worse) == {"extractions": 20}
     found = compared(worse)
-    with pytest.raises(WorseRecipeError, match=r"over 20 gold passages its F1 is 0\.\d+ lower, .*nothing was changed"):
+    with pytest.raises(
+        WorseRecipeError, match=r"over 20 gold passages its F1 is 0\.\d+ lower, .*nothing more was changed"
+    ):
         found.require_better()
     assert found.usage.calls == len(loopback.requests) == 20
     assert found.facts()["cost_usd"] == pytest.approx(20 * PRICE)
@@ -57,6 +59,27 @@ def test_a_recipe_that_is_as_good_goes_on(gold_home: Path, loopback: Loopback, m
     compared(settings_in(gold_home, model)).require_better()
     assert len(loopback.requests) == questions
     assert asked(settings_in(gold_home, model)) == {"extractions": questions}
+
+
+@pytest.mark.long
+def test_a_recipe_that_was_let_through_is_not_asked_about_again_until_gold_or_recipe_change(
+    gold_home: Path, loopback: Loopback
+) -> None:
+    same, worse = settings_in(gold_home, "same"), settings_in(gold_home, "bad")
+    let_through(same, compared(same))
+    assert str(try_gold(same, same)).startswith("gold.folder has let this recipe through before")
+    assert isinstance(try_gold(settings_in(gold_home), same), Comparison), "`try` shows it all the same"
+    with pytest.raises(WorseRecipeError):
+        let_through(worse, compared(worse))
+    assert compared(worse).is_worse, "what was stopped is no verdict to go on by"
+    build(worse, backfill=True)
+    assert not compared(same).is_worse, "other rows are stored than those beside which it was let through"
+    write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:19])
+    let_through(same, compared(same))
+    assert isinstance(try_gold(same, same), str)
+    build(same, backfill=True)
+    assert compared(same).difference.mean == 0.0, "the backfill is through"
+    let_through(same, compared(same))
 
 
 @pytest.mark.long
