@@ -298,7 +298,7 @@ class GoldSettings(Section):
     """Rows that people say some passages state, beside which extraction is measured."""
 
     folder: OptionalPath = Field(
-        default=None, description="A folder of gold files, `NAME.csv`, or one. See docs/evaluation.md."
+        default=None, description="A folder of gold files, `.csv`, `.tsv` or `.txt`, or one. See docs/evaluation.md."
     )
     least_f1: float | None = Field(
         default=None, gt=0, le=1, description="The check `extraction_is_good` warns when F1 of a kind of rows is lower."

@@ -92,6 +92,7 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
     Raises:
         LightRAGError: it is not valid CSV, has no such columns, or a row has more; of the class `error`.
     """
+    csv.field_size_limit(2**31 - 1)  # of the process; a cell may be a long passage
     header = text.partition("\n")[0]
     told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
     # Spreadsheets of many countries write semicolons, and tabs into "Unicode text".

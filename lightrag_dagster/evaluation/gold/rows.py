@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import digest, name_key
+from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.core.text.sheets import files_of, read_sheet, read_text
 from lightrag_dagster.errors import SettingsError
 
@@ -66,7 +67,7 @@ def read_gold(folder: Path | None, *, warns: bool = True) -> Gold:
         return Gold([], {}, set(), [])
     if not folder.exists():
         raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
-    files = files_of(folder, ".csv", deep=True) if folder.is_dir() else [folder]
+    files = files_of(folder, ".csv", ".tsv", ".txt", deep=True) if folder.is_dir() else [folder]
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name, warns))
@@ -136,4 +137,5 @@ def _read(file: Path, name: str, warns: bool) -> Iterator[GoldRow]:
             known = ", ".join(filter(None, verdicts))
             raise SettingsError(f"{place}: the verdict is {verdict!r}; write one of {known}, or nothing")
         texts = {column: cells.get(column, "") for column in COLUMNS[2:7]}
+        texts |= {end: normalise_name(texts[end]) or texts[end] for end in ("name", "other")}  # as in an answer
         yield GoldRow(cells.get("chunk", ""), kind, **texts, right=verdicts[verdict], place=place)
