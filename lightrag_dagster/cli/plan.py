@@ -12,7 +12,7 @@ from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
 from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
-from lightrag_dagster.evaluation.gold.rows import read_gold, require_passages
+from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -90,16 +90,13 @@ def gate_line(settings: Settings, plan: Plan) -> str | None:
     Raises:
         SettingsError: gold cannot be read, or gold.gate is set and no gold passage is done.
     """
-    gold = read_gold(settings.gold.folder)
-    if settings.gold.gate:
-        require_passages(gold, settings.gold.folder)
+    if not plan.sources or not (settings.gold.folder or settings.gold.gate):
+        return None
     new = Counter({"extractions": sum(one.chunks_new for one in plan.sources)})
     for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
         new[of_pass("readings", name)] += of.chunks_new
-    if not settings.gold.folder or not plan.sources:
-        return None
     situation = Situation.looking(settings)
-    found = to_compare(situation, gold)
+    found = to_compare(situation, read_gold(settings.gold.folder))
     if isinstance(found, str):
         return f"{found}." if new.total() else None
     of_plan = {one.source for one in plan.sources}
@@ -111,10 +108,10 @@ def gate_line(settings: Settings, plan: Plan) -> str | None:
     steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in asked if new[table]}
     cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step)
     is_priced = settings.llm.of("extract").provider == "offline" or all(map(steps.get, asked))
-    price = f"for {dollars(cost)}" if is_priced else "at a price that is not known"
+    price = f"for up to {dollars(cost)}" if is_priced else "at a price that is not known"
     when = "first" if settings.gold.gate else "first with --better-than-stored"
-    rest = f"; {others.total():,} are of other sources, and come on top" if others.total() else " of that"
-    return f"Up to {max(asked.values()):,} gold passages are asked about {when}, {price}{rest}."
+    rest = f"; {others.total():,} are of other sources, and come on top" if others.total() else " of that price"
+    return f"Up to {max(asked.values()):,} gold passages are asked about {when}, in real time, {price}{rest}."
 
 
 def dollars(value: float) -> str:

@@ -155,13 +155,18 @@ def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopba
     code, output, _ = run("plan", "--backfill", LLM__MODEL="bad")
     assert code == 0
     found = re.search(
-        r"Up to 20 gold passages are asked about first with --better-than-stored, for \$(\S+) of that\.", output
+        r"Up to 20 gold passages are asked about first with --better-than-stored, in real time, for up to "
+        r"\$(\S+) of that price\.",
+        output,
     )
     assert found, output
     assert found[0] == json.loads(run("plan", "--backfill", "--json", LLM__MODEL="bad")[1])["gate"]
     assert "asked about" not in run("plan", "--backfill")[1]
-    assert "asked about first, for" in run("plan", "--backfill", LLM__MODEL="bad", GOLD__GATE="true")[1]
-    code, _, _ = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad", GOLD__GATE="false")
+    said = f"asked about first, in real time, for up to ${found[1]} of that price."
+    assert said in run("plan", "--backfill", LLM__MODEL="bad", LLM__MODE="batch", GOLD__GATE="true")[1]
+    code, _, _ = run(
+        "backfill", "--all", "--better-than-stored", LLM__MODEL="bad", LLM__MODE="realtime", GOLD__GATE="false"
+    )
     assert code == 3
     spent = PRICE * len(loopback.requests)
     assert float(found[1]) == pytest.approx(spent, rel=0.5)
@@ -181,7 +186,9 @@ def test_gold_of_sources_that_are_not_in_the_plan_is_told_apart(
     code, output, _ = run("plan", "--backfill")
     assert (code, "gold passages" in output) == (0, False), "one new text, and no gold passage to ask about"
     _, output, _ = run("plan", "--backfill", "--source", "more", LLM__MODEL="bad")
-    found = re.search(r"Up to 20 gold passages .*, for \$(\S+); 20 are of other sources, and come on top\.", output)
+    found = re.search(
+        r"Up to 20 gold passages .*, for up to \$(\S+); 20 are of other sources, and come on top\.", output
+    )
     assert found, output
     code, _, _ = run("backfill", "--source", "more", "--better-than-stored", LLM__MODEL="bad")
     assert (code, len(loopback.requests)) == (3, 20)
@@ -194,7 +201,7 @@ def test_a_gate_that_asks_about_other_sources_alone_is_told(run: Command, gold_h
     build(settings_in(gold_home))
     assert run("backfill", "--source", "more", LLM__MODEL="bad")[0] == 0
     loopback.requests.clear()
-    said = r"Up to 20 gold passages are asked about first, at a price that is not known; 20 are of other sources, and"
+    said = "Up to 20 gold passages are asked about first, in real time, at a price that is not known; 20 are of other "
     words = ("--backfill", "--source", "more")
     assert re.search(said, run("plan", *words, LLM__MODEL="bad", GOLD__GATE="true")[1])
     code, output, _ = run("backfill", "--source", "more", LLM__MODEL="bad", GOLD__GATE="true")

@@ -14,7 +14,7 @@ from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
-from lightrag_dagster.evaluation.gold.rows import Gold, gold_inputs, read_gold
+from lightrag_dagster.evaluation.gold.rows import Gold, gold_inputs, read_gold, require_passages
 from lightrag_dagster.evaluation.gold.scores import LEAST_PASSAGES, compare, score
 from lightrag_dagster.evaluation.sample import Tables
 from lightrag_dagster.evaluation.temporary import TemporaryHome
@@ -90,10 +90,16 @@ def let_through(settings: Settings, compared: Comparison) -> None:
 
 
 def to_compare(situation: Situation, gold: Gold, *, again: bool = False) -> Passages | str:
-    """Return the gold passages, or why nothing is compared; raises StoreError.
+    """Return the gold passages, or why nothing is compared.
 
     There may be too little in them, or today's recipe was let through before, unless it is to be compared `again`.
+
+    Raises:
+        SettingsError: gold.gate is set, and no passage is done.
+        StoreError: a table is damaged.
     """
+    if situation.settings.gold.gate and not again:
+        require_passages(gold, situation.settings.gold.folder)
     if not gold.passages:
         return _TOO_FEW
     found = find_passages(situation, gold)
@@ -151,7 +157,7 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
     Raises:
         BudgetExceededError: a limit of spending is reached; the answers so far are stored.
         ProviderAccessError: no request can succeed until a person acts.
-        SettingsError: a gold file cannot be read.
+        SettingsError: a gold file cannot be read, or a backfill needs gold, and no passage is done.
         StoreError: a table is damaged.
     """
     gold, situation = read_gold(settings.gold.folder), Situation.looking(settings)
