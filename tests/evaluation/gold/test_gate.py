@@ -1,6 +1,8 @@
 """The gate before a backfill: a worse recipe is stopped after the gold passages, others go on."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from tests.gold import PRICE, TEXTS, chunk_name, names_in, passages, settings_in, write_gold
+from tests.gold import PRICE, TEXTS, chunk_name, names_in, passages, reads_with, settings_in, write_gold
 from tests.kills import run_and_kill
 from tests.loopback import Loopback, Reply
 from tests.passes import EVENTS, WORKS, answer, is_of_pass, model_settings, with_passes
@@ -234,21 +236,26 @@ def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Pat
     assert set(found.before["outcome"].to_pylist()) <= {"right", None}
 
 
-@pytest.mark.long
-def test_a_gate_that_is_killed_goes_on_without_paying_twice(
-    gold_home: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def in_environment(monkeypatch: pytest.MonkeyPatch, gold_home: Path, model: str) -> None:
+    """Set the variables of commands at the home."""
     for name, value in {
         "LIGHTRAG_HOME": gold_home / "home",
         "LIGHTRAG_SOURCES": gold_home / "sources",
         "LIGHTRAG_GOLD__FOLDER": gold_home / "gold",
         "LIGHTRAG_LLM__PROVIDER": "openai",
-        "LIGHTRAG_LLM__MODEL": "bad",
-        "LIGHTRAG_LLM__PRICES": '{"bad": {"input": 1.0, "output": 2.0}}',
+        "LIGHTRAG_LLM__MODEL": model,
+        "LIGHTRAG_LLM__PRICES": json.dumps({model: {"input": 1.0, "output": 2.0}}),
         "LIGHTRAG_LLM__MAX_CONCURRENCY": "1",
         "LIGHTRAG_EXTRACTION__GLEANING": "0",
     }.items():
         monkeypatch.setenv(name, str(value))
+
+
+@pytest.mark.long
+def test_a_gate_that_is_killed_goes_on_without_paying_twice(
+    gold_home: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_environment(monkeypatch, gold_home, "bad")
     settings, contents = load_settings(), snapshot_contents(settings_in(gold_home))
     loopback.delay = 0.02
     command = ["lightrag_dagster", "backfill", "--all", "--better-than-stored"]
@@ -259,6 +266,25 @@ def test_a_gate_that_is_killed_goes_on_without_paying_twice(
     questions = Counter(str(received.body) for received in loopback.requests)
     assert len(questions) == 20
     assert questions.total() <= 23, "one request a kill was under way, whose answer never came"
+
+
+@pytest.mark.long
+def test_a_backfill_that_is_killed_after_the_gate_is_not_stopped_by_what_it_made(
+    gold_home: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {path: text.replace("nor", "vor") for path, text in TEXTS.items()}
+    write_source(settings_in(gold_home), "others", others)
+    build(settings_in(gold_home))
+    write_gold(gold_home / "gold" / "others.csv", list(others.values())[:12])
+    better, worse = reads_with({"same": (0.0, 0.0)}), reads_with({"same": (0.35, 0.05)})
+    loopback.chat = lambda body: (worse if "vor" in body["messages"][-1]["content"] else better)(body)
+    loopback.requests.clear()
+    loopback.delay = 0.02
+    in_environment(monkeypatch, gold_home, "same")
+    command = ["lightrag_dagster", "backfill", "--all", "--better-than-stored"]
+    run_and_kill(loopback, command, 32 + 4 + 6, 0.0)
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, "has let this recipe through before" in done.stdout) == (0, True), done.stderr
 
 
 def test_names_alone_and_other_chunks_are_compared_over_the_stored_chunks(gold_home: Path, loopback: Loopback) -> None:
