@@ -31,7 +31,7 @@ def estimates(values: Values) -> list[Interval]:
     All columns are resampled alike, and the same values give the same interval in every run.
     """
     columns = zip(values.T, resampled_means(values).T, strict=True)
-    return [interval(_mean(column), means, _known(column)) for column, means in columns]
+    return [interval(_mean(column), means, int(np.count_nonzero(~np.isnan(column)))) for column, means in columns]
 
 
 def interval(mean: float, resampled: Values, questions: int) -> Interval:
@@ -39,10 +39,6 @@ def interval(mean: float, resampled: Values, questions: int) -> Interval:
     known = resampled[~np.isnan(resampled)]
     low, high = np.percentile(known, _INTERVAL).tolist() if len(known) else (np.nan, np.nan)
     return Interval(mean, low, high, questions)
-
-
-def _known(values: Values) -> int:
-    return int(np.count_nonzero(~np.isnan(values)))
 
 
 def resampled_means(values: Values) -> Values:

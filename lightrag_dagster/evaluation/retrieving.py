@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 import pyarrow as pa
@@ -82,8 +82,7 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -
     paths = pc.utf8_normalize(pc.binary_join_element_wise(places["source"], places["path"], "/"), form="NFC")
     wanted = pa.array(_wanted(questions), pa.string())
     held = pc.or_(pc.is_in(wanted, value_set=paths), pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"]))
-    missing: list[str] = wanted.filter(pc.invert(held)).to_pylist()
-    return missing
+    return list(wanted.filter(pc.invert(held)).to_pylist())
 
 
 def _wanted(questions: Sequence[FiledQuestion]) -> list[str]:
@@ -115,13 +114,11 @@ def _keywords(
     return knowledge.map(lambda one: knowledge.keywords(one.question), questions)
 
 
-def _items(found: Retrieval) -> list[tuple[int, str]]:
-    """Return rank and item: each chunk, and the documents that contain it."""
-    items = []
+def _items(found: Retrieval) -> Iterator[tuple[int, str]]:
+    """Yield rank and item: each chunk, and the documents that contain it."""
     for rank, chunk in enumerate(found.chunks, start=1):
         documents = {composed(f"{place.source}/{place.path}") for place in chunk.citations}
-        items += [(rank, item) for item in (chunk.chunk_id, *sorted(documents))]
-    return items
+        yield from ((rank, item) for item in (chunk.chunk_id, *sorted(documents)))
 
 
 def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:

@@ -54,9 +54,8 @@ def summarise(rows: pa.Table) -> pa.Table:
     for mode in _distinct(rows, "mode"):
         of_mode = rows.filter(pc.equal(rows["mode"], mode))
         common = of_mode.select(["sequence", "snapshot_id", "mode"]).slice(0, 1).to_pylist()[0]
-        for metric, one in zip(METRICS, estimates(_values(of_mode, METRICS)), strict=True):
-            if one.questions:
-                summary.append(common | {"metric": metric} | one._asdict())
+        found = zip(METRICS, estimates(_values(of_mode, METRICS)), strict=True)
+        summary += [common | {"metric": metric} | one._asdict() for metric, one in found if one.questions]
     return pa.Table.from_pylist(summary, RETRIEVAL_EVALUATION)
 
 

@@ -60,12 +60,10 @@ class TemporaryHome:
             BudgetExceededError: a limit of spending is reached; the answers so far are stored.
             ProviderAccessError: no request can succeed until a person acts.
         """
+        self._write(source, {"raw_documents": documents} | ({} if chunks is None else {"chunks": chunks}))
         if chunks is None:
-            self._write(source, {"raw_documents": documents})
             embedder = partial(open_embedder, self.settings.embedding, self._home, self._account)
             chunk_source(source, self.tables, self._recipes, embedder)
-        else:
-            self._write(source, {"raw_documents": documents, "chunks": chunks})
         report = self._extract(source, EXTRACTION)
         parse_and_accept(source, self.tables, self._recipes)
         return report

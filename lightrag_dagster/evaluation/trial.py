@@ -164,9 +164,7 @@ def _passes(made: TemporaryHome, sample: Sample) -> dict[str, ReadByPass]:
             readings, read = (made.tables.require(of_pass(kind, name), source) for kind in ("readings", "read_facts"))
             rows = made.tables.read(read.table, source, read.version, ["rejected_rows", "reason"])
             sums = rows.filter(pc.field("rejected_rows") > 0).group_by("reason").aggregate([("rejected_rows", "sum")])
-            rejected = Counter(
-                dict(zip(*sums.select(["reason", "rejected_rows_sum"]).to_pydict().values(), strict=True))
-            )
+            rejected = Counter({one["reason"]: one["rejected_rows_sum"] for one in sums.to_pylist()})
             found[name] = ReadByPass(
                 before.facts + read.sums["facts"],
                 Counter(before.rejected) + rejected,

@@ -268,7 +268,10 @@ def test_a_backfill_that_gold_should_judge_needs_gold(
     words = ["backfill", "--all", *(["--better-than-stored"] if option else [])]
     changed = {"LLM__MODEL": "bad", "GOLD__GATE": str(not option)}
     (empty := gold_home / "empty").mkdir()
-    for folder, said in (("", "error: gold.folder is not set; "), (empty, f"error: there is no passage in {empty}; ")):
+    for folder, said in (
+        ("", "error: gold.folder is not set; "),
+        (empty, f"error: no .csv, .tsv or .txt in {empty} has a passage; "),
+    ):
         code, _, errors = run(*words, GOLD__FOLDER=folder, **changed)
         assert (code, errors.startswith(said)) == (2, True), errors
     code, _, errors = run("plan", "--backfill", GOLD__FOLDER="", LLM__MODEL="bad", GOLD__GATE="true")

@@ -81,7 +81,7 @@ def _warn(file: Path, encoding: str) -> None:
 
 
 def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightRAGError]) -> Iterator[SheetRow]:
-    """Yield the rows of CSV text, after the line that names the columns.
+    """Yield the rows of CSV text that are not empty, after the line that names the columns.
 
     Args:
         text: The text.
@@ -111,7 +111,8 @@ def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightR
             line = bool(told) + rows.line_num - sum(value.count("\n") for value in cells.values())
             if any(row.get(None, ())):
                 raise error(f"{name}:{line}: there are more cells than columns; put a text with commas in quotes")
-            yield SheetRow(f"{name}:{line}", cells)
+            if any(cells.values()):
+                yield SheetRow(f"{name}:{line}", cells)
     except csv.Error as cause:
         raise error(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {cause}") from None
 

@@ -167,12 +167,8 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
     judged = partial(judge, gold, found.located, curation=situation.decided.curation, types=settings.merging.types)
     with temporary_folder("lightrag-gold-") as folder:
         made = TemporaryHome(tried, folder, run)
-        reports = [
-            report
-            for source, rows in found.tables.items()
-            for report in made.ingest_all(source, rows["raw_documents"], rows["chunks"])
-        ]
-        usage = sum((one.usage for one in reports), Usage())
+        reports = [made.ingest_all(one, rows["raw_documents"], rows["chunks"]) for one, rows in found.tables.items()]
+        usage = sum((one.usage for several in reports for one in several), Usage())
         before = judged(made.readable(source, rows) for source, rows in found.tables.items())
         after = judged(made.rows(source) for source in found.tables)
     return Comparison(before, after, compare(before, after), usage, _verdicts(situation, gold, found))

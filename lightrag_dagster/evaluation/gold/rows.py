@@ -94,7 +94,7 @@ def require_passages(gold: Gold, place: Path | None) -> None:
     if place is None:
         raise SettingsError("gold.folder is not set; `lightrag-dagster gold draft FILE` writes a file to name there")
     if not gold.open:
-        raise SettingsError(f"there is no passage in {place}; `lightrag-dagster gold draft FILE` draws some")
+        raise SettingsError(f"no .csv, .tsv or .txt in {place} has a passage; `lightrag-dagster gold draft` draws some")
     raise SettingsError(
         f"none of the {len(gold.open):,} passages in {place} is done; write `done` as the verdict of those you read"
     )
@@ -123,8 +123,6 @@ def _read(file: Path, name: str, warns: bool) -> Iterator[GoldRow]:
     text = read_text(file, SettingsError, "cp1252", warns=warns)
     for place, cells in read_sheet(text, name, ("chunk", "kind", "verdict"), SettingsError):
         kind = cells.get("kind", "").lower()
-        if not any(cells.values()):
-            continue  # an empty line
         if kind not in _NEEDED:
             raise SettingsError(f"{place}: the kind is {kind!r}; write one of {', '.join(_NEEDED)}")
         if missing := [column for column in _NEEDED[kind] if not cells.get(column)]:
