@@ -229,6 +229,8 @@ def _read_by(reader: Installed, data: bytes) -> Content:
     try:
         text = reader.call(data)
     except InstalledError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise error.__cause__ from None
         raise UnreadableError(str(error)) from error
     if not isinstance(text, str):
         raise UnreadableError(f"{reader} returned {type(text).__name__}, no text")
