@@ -38,7 +38,6 @@ FIRST_ROWS = 5
 
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | LISTING_STATE | PASS_TABLES
 _SORT_KEYS = SORT_KEYS | PASS_SORT_KEYS | dict.fromkeys(LISTING_STATE, ("doc_id",))
-_PAID_FOR = ("extractions", "readings")
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "facts", "rejected_rows", "open_dates", "file_words", "lost_words")
 
@@ -165,7 +164,7 @@ class SourceTables:
         except StoreError as error:
             if not isinstance(error.__cause__, pa.ArrowException):
                 raise
-            if kind_of(table) in _PAID_FOR:
+            if kind_of(table) in ("extractions", "readings"):  # which were paid for
                 raise StoreError(
                     f"{self.home.source_table(table, source)} cannot be taken over ({one_line(error.__cause__)}); go "
                     "back to the version that wrote it, or remove that folder and run again: what is asked by today's "
