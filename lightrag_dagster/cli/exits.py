@@ -48,7 +48,7 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
             except BaseException as error:
                 # An exit or a usage error; until typer 0.26 they are those of click.
-                if isinstance(error, SystemExit) or type(error).__module__.partition(".")[0] in ("typer", "click"):
+                if type(error).__module__.partition(".")[0] in ("typer", "click"):
                     name = getattr(error, "option_name", None)
                     if any(name in one.opts for one in self.params):
                         cast(Any, error).message += f"; it stands before the command: {ctx.info_name} {name} …"

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.core.installed import naming
+from lightrag_dagster.errors import SettingsError
+
+_NEXT_STEP = "; give the dotted path of a function that Python can import, such as my_package.module.function"
 
 
 def load_function(setting: str, path: str) -> Callable[..., Any]:
@@ -17,12 +20,10 @@ def load_function(setting: str, path: str) -> Callable[..., Any]:
         SettingsError: it cannot be imported or called.
     """
     module, _, name = path.rpartition(".")
-    try:
+    with naming(f"{setting} {path}", SettingsError, _NEXT_STEP):
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # the module's code may raise any error, or be a script that ends
-        raise _not_found(setting, path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
-        raise _not_found(setting, path, "it is not a function")
+        raise SettingsError(f"{setting} {path}: it is not a function{_NEXT_STEP}")
     return function
 
 
@@ -32,18 +33,9 @@ def function_version(setting: str, path: str) -> str:
     Raises:
         SettingsError: there is no such file.
     """
-    try:
+    with naming(f"{setting} {path}", SettingsError, _NEXT_STEP):
         found = importlib.util.find_spec(path.rpartition(".")[0])
         file = Path(found.origin).read_bytes() if found and found.origin else None
-    except (Exception, SystemExit) as error:
-        raise _not_found(setting, path, f"{type(error).__name__}: {one_line(error)}") from error
     if file is None:
-        raise _not_found(setting, path, "there is no such module")
+        raise SettingsError(f"{setting} {path}: there is no such module{_NEXT_STEP}")
     return hashlib.sha256(file).hexdigest()
-
-
-def _not_found(setting: str, path: str, reason: str) -> SettingsError:
-    return SettingsError(
-        f"{setting} {path}: {reason}; give the dotted path of a function that Python can import, such as "
-        "my_package.module.function"
-    )

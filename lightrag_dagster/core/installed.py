@@ -1,7 +1,8 @@
 """Functions that other installed packages bring, by entry points. Nothing of them is imported before its first use."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -12,6 +13,19 @@ from lightrag_dagster.errors import one_line
 
 class InstalledError(Exception):
     """A function of another package cannot be used; the message names its entry point and the reason, on one line."""
+
+
+@contextmanager
+def naming(failed: str, wrong: Callable[[str], Exception], mended_by: str = "") -> Iterator[None]:
+    """Raise any error of code of others, which may be a script that ends, as one that begins with `failed`.
+
+    Its kind follows, its message on one line, and `mended_by`.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        reason = ": ".join(filter(None, (failed, type(error).__name__, one_line(error))))
+        raise wrong(reason + mended_by) from error
 
 
 @dataclass(frozen=True)
@@ -33,12 +47,12 @@ class Installed:
         """
         if len(self.points) > 1:
             raise InstalledError(f"several packages bring {self}; keep one of them")
-        try:
+        with self.named():
             return self.points[0].load()(argument)
-        except MemoryError:
-            raise
-        except (Exception, SystemExit) as error:  # packages may raise any kind, or be scripts that end
-            raise InstalledError(f"{self} failed: {type(error).__name__}: {one_line(error)}") from error
+
+    def named(self) -> AbstractContextManager[None]:
+        """Raise any error of what the function returned as InstalledError too."""
+        return naming(f"{self} failed", InstalledError)
 
 
 @Once

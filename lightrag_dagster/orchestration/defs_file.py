@@ -60,7 +60,7 @@ def _components(folder: Path) -> list[dg.Component]:
         found = _load(folder)
     except SettingsError:
         raise
-    except Exception as error:  # Dagster's own, those of templates, and those of the project's modules
+    except (Exception, SystemExit) as error:  # of Dagster, templates, and the project's modules
         raise SettingsError(f"--defs: {folder} cannot be loaded: {_reason(error)}") from None
     return list(found.components) if isinstance(found, CompositeYamlComponent) else [found]
 

@@ -179,7 +179,7 @@ def own_ratios(
     return CallRatios(
         known=True,
         calls=_around(call, chance * call_off),
-        input=_around(taken, chance * taken_off),
+        input=_around(taken, chance * taken_off + taken / 1000),  # few rows tell little of the spread
         output=_around(given, chance * given_off),
         summaries=near(summaries.cost_usd / cost if summaries and cost else 0.0),
         embedded=near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid yet

@@ -66,7 +66,7 @@ class FileFormat:
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
     `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
     images are put into. With attachments, `attachments=False` leaves them out. `words` yields all text that a file
-    holds, to compare what was read with; without it, this is not checked.
+    holds, to compare what was read with; without it, this is not checked. `fault` is said of a parser that ended.
     """
 
     media_type: str
@@ -77,6 +77,7 @@ class FileFormat:
     has_figures: bool = False
     has_attachments: bool = False
     words: Callable[[bytes], Iterable[str]] | None = None
+    fault: str = "the file is damaged"
 
     @property
     def is_image(self) -> bool:
@@ -218,8 +219,10 @@ FORMATS = {
 @cache
 def _installed() -> Mapping[str, FileFormat]:
     """Return the formats of readers in other packages, by suffix; their texts are Markdown with front matter."""
-    found = installed(_READERS).items()
-    return {f".{name}": FileFormat(f"application/x-{name}", partial(_read_by, one)) for name, one in found}
+    return {
+        f".{name}": FileFormat(f"application/x-{name}", partial(_read_by, one), fault=f"{one} ended it")
+        for name, one in installed(_READERS).items()
+    }
 
 
 def _read_by(reader: Installed, data: bytes) -> Content:
@@ -229,6 +232,8 @@ def _read_by(reader: Installed, data: bytes) -> Content:
     try:
         text = reader.call(data)
     except InstalledError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise error.__cause__ from None
         raise UnreadableError(str(error)) from error
     if not isinstance(text, str):
         raise UnreadableError(f"{reader} returned {type(text).__name__}, no text")

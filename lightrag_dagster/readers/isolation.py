@@ -18,7 +18,7 @@ from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError,
 from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
 from lightrag_dagster.readers.content import Limits, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
-from lightrag_dagster.readers.formats import format_of
+from lightrag_dagster.readers.formats import FileFormat, format_of
 
 _ALSO_PASSED_ON = ("DOCLING_", "HF_HOME")
 _PAGE_DONE = b"."
@@ -74,7 +74,8 @@ def _extract(data: bytes, path: str, options: ReadingOptions, limits: Limits) ->
         raise _LimitError(memory) from error
     except ChildEndedError as error:
         ended = "did not start" if isinstance(error, ChildStartError) else "ended"
-        raise _LimitError(f"its parser {ended}{error}; the file is damaged, or {memory}") from error
+        fault = getattr(format_of(path), "fault", FileFormat.fault)
+        raise _LimitError(f"its parser {ended}{error}; {fault}, or {memory}") from error
     kind, said = answer[:1], answer[1:]
     if kind == b"!":
         raise UnreadableError(said.decode("utf-8", "replace"))

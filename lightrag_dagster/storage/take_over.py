@@ -92,7 +92,7 @@ def _take_over_tables(home: Home, source: str) -> None:
     for folder in home.root.glob(f"tables/*/{home.source_table('', source).name}"):
         for pointer in (folder / "current.json", folder / "candidate.json"):
             found = _version(pointer) if kind_of(folder.parent.name) in _TABLES else None
-            if found is None:
+            if found is None or not tables.has(found.table, source, today(found.table, found.version)):
                 pointer.unlink(missing_ok=True)  # so that the table is made again
                 continue
             inputs = {name: today(name, one) if kind_of(name) in _TABLES else one for name, one in found.inputs.items()}

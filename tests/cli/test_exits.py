@@ -159,6 +159,10 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
     def divide() -> None:
         raise ZeroDivisionError("two\nlines")
 
+    @app.command()
+    def end() -> None:
+        sys.exit()
+
     return app
 
 
@@ -173,6 +177,14 @@ def test_an_unexpected_error_is_one_line_and_a_traceback_in_a_file(
     (log,) = tmp_path.glob("lightrag-dagster-*.log")
     assert str(log) in errors
     assert log.read_text().startswith("Traceback")
+
+
+def test_code_of_others_that_ends_the_process_does_not_end_a_command_in_silence(
+    capfd: pytest.CaptureFixture[str], failing: typer.Typer
+) -> None:
+    with pytest.raises(SystemExit, match="70"):
+        failing(["end"])
+    assert capfd.readouterr().err.startswith("unexpected error: SystemExit: ; the traceback is in ")
 
 
 def test_a_traceback_can_be_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path, failing: typer.Typer) -> None:

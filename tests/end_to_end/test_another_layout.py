@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -104,6 +106,33 @@ def test_a_run_takes_it_over_asks_nothing_and_publishes_the_same(
     assert said.startswith("removed, since this version cannot read them: the snapshots of another version of this")
     assert {path.name for path in (settings.home / "generations").glob("gen-*/manifest.json")} == {"manifest.json"}
     assert run(settings).ingested == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", ["raw_documents", "chunks", "extractions", "parsed"])
+def test_a_table_that_cannot_be_taken_over_is_made_again(
+    scene: Scene, settings: Settings, loopback: Loopback, table: str
+) -> None:
+    for path in Home(settings.home).source_table(table, "notes").glob("*.parquet"):
+        other_type(path)
+    if table == "extractions":
+        with pytest.raises(StoreError, match=r"extractions/notes cannot be taken over \(.*\); go back to"):
+            run(settings)
+        refuses(settings)
+        shutil.rmtree(Home(settings.home).source_table(table, "notes"))
+
+    assert run(settings).failed == {}
+    assert loopback.requests == []
+    assert snapshot_contents(settings) == scene.contents
+
+
+def other_type(path: Path) -> None:
+    """Give all columns of a table a type that cannot be cast to today's."""
+    rows = pq.ParquetFile(path).read()
+    path.unlink()
+    pq.write_table(
+        pa.table({name: [{"was": str(one)} for one in rows[name].to_pylist()] for name in rows.column_names}), path
+    )
 
 
 @pytest.mark.long

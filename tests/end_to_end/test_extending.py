@@ -67,7 +67,14 @@ def build_beside(site: Path, folder: Path) -> dict[str, Any]:
 def write_documents(folder: Path) -> None:
     """Write a folder of subtitles, a mailbox, and the settings that name it."""
     (folder / "sources/talks").mkdir(parents=True)
-    for name, text in {"a.srt": SUBTITLES, "b.SRT": "no times", "c.broken": "x", "d.twice": "x", "e.md": "# E"}.items():
+    for name, text in {
+        "a.srt": SUBTITLES,
+        "b.SRT": "no times",
+        "c.broken": "x",
+        "d.twice": "x",
+        "e.md": "# E",
+        "f.dies": "x",
+    }.items():
         (folder / "sources/talks" / name).write_text(text)
     box = mbox(folder / "list.mbox")
     for number in (1, 2, 1, 3):
@@ -88,10 +95,14 @@ def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> Non
     site = tmp_path / "site"
     install_examples(site)
     readers, sources = "lightrag_dagster.readers", "lightrag_dagster.sources"
-    broken = {readers: {".broken": "half:read", ".twice": "half:read"}, sources: {"nowhere": "half:x"}}
+    broken = {
+        readers: {".broken": "half:read", ".twice": "half:read", ".dies": "hard:read"},
+        sources: {"nowhere": "half:x"},
+    }
     install(site, "half", "2.0", broken)
     install(site, "other", "3.1", {readers: {"twice": "other:read"}})
     (site / "half.py").write_text("import a_module_that_is_not_there")
+    (site / "hard.py").write_text("import os\n\ndef read(data): os._exit(3)")
     write_documents(tmp_path)
     found = build_beside(site, tmp_path)
     rows = {row.pop("path"): row for row in found["rows"]}
@@ -109,6 +120,8 @@ def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> Non
         "'a_module_that_is_not_there'",
         "d.twice": "several packages bring .twice = half:read of half 2.0 and twice = other:read of other 3.1; "
         "keep one of them",
+        "f.dies": "its parser ended; .dies = hard:read of half 2.0 ended it, or needs more memory than "
+        "documents.max_memory_mb = 2048; raise it, or divide the file",
     }
     titles = {path: row["title"] for path, row in rows.items() if row["status"] == "processed"}
     [unnamed] = titles.keys() - {"a.srt", "e.md", "1@halden.example.eml"}

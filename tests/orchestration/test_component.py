@@ -248,6 +248,7 @@ def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) 
         (None, "there is no .*defs.yaml; `dg scaffold defs` writes one"),
         (f"type: {TYPE}\nattributes: {{name: x}}\n", "cannot be loaded: .*"),
         ("type: nowhere.Component\n", "cannot be loaded: .*"),
+        ("type: scratch.script.Component\n", "cannot be loaded: SystemExit"),
         (f"type: {TYPE}\n---\ntype: {TYPE}\n", "name one of the knowledge bases of .*, each with a namespace"),
         ("type: [a\nsettings: {database: 'postgresql://u:hunter2@h'\n", "cannot be loaded: line 2, .*"),
         (f"type: {TYPE}\nattributes: {{config: 3}}\n", "cannot be loaded: .*config"),
@@ -261,6 +262,7 @@ def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) 
 def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None, message: str) -> None:
     folder = importable / "src" / "scratch" / "defs" / "contracts"
     folder.mkdir()
+    (importable / "src" / "scratch" / "script.py").write_text("raise SystemExit")
     if text is not None:
         (folder / "defs.yaml").write_text(text)
     with pytest.raises(SettingsError, match=message) as raised, choosing(chosen_by(folder / "defs.yaml")):

@@ -34,11 +34,11 @@ def machines(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Home, Home
 
 
 @contextmanager
-def another_layout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let chunks have a mood, and no last page."""
+def another_layout(monkeypatch: pytest.MonkeyPatch, columns: pa.Schema = MOODY) -> Iterator[None]:
+    """Let chunks have other columns: a mood, and no last page."""
     with monkeypatch.context() as patched:
         for tables in (schemas.SOURCE_TABLES, source_tables._SCHEMAS):
-            patched.setitem(tables, "chunks", MOODY)
+            patched.setitem(tables, "chunks", columns)
         layout.cache_clear()
         yield
     layout.cache_clear()
@@ -80,3 +80,17 @@ def test_rows_and_what_was_accepted_stay(machines: tuple[Home, Home], monkeypatc
         assert rows["page_end"].null_count == len(ids)
         assert rows["content"].to_pylist() == [one.removeprefix("chunk-") for one in ids]
     assert tables.read("parsed", "notes", kept.tables["parsed"]).num_rows == 0
+
+
+def test_a_table_of_another_type_is_removed_to_be_made_again(
+    machines: tuple[Home, Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other = machines
+    tables, place = SourceTables(home), MOODY.get_field_index("tokens")
+    rows = chunks("a").set_column(place, "tokens", pa.array(["some"]))
+    with another_layout(monkeypatch, rows.schema):
+        version = tables.write("chunks", "notes", rows, inputs={}, recipe="code").version
+    take_over(other, 0)
+    refresh(home)
+    assert tables.current("chunks", "notes") is None
+    assert not SourceTables(other).has("chunks", "notes", version)

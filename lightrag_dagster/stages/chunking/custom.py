@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from lightrag_dagster.core.functions import load_function
-from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.core.installed import naming
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings.chunking import ChunkerSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
 
@@ -32,13 +33,9 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     assert settings.function is not None  # the settings are refused without it
     function: CutText = load_function(SETTING, settings.function)
     text = document.text
-    try:
+    mended_by = "; correct it, or give the document another chunking.method by a rule"
+    with naming(f"{settings.function} failed on {document.name}", SourceError, mended_by):
         spans = list(function(text, settings.size, settings.overlap, tools.tokenizer.count))
-    except (Exception, SystemExit) as error:
-        raise SourceError(
-            f"{settings.function} failed on {document.name}: {type(error).__name__}: {one_line(error)}; correct it, or "
-            "give the document another chunking.method by a rule"
-        ) from error
     cuts: list[Cut] = []
     for span in spans:
         start, end, context = _checked(span, len(text), settings.function, document.name)

@@ -67,7 +67,7 @@ def _withheld(source: Source) -> Iterator[None]:
         yield
     except SourceError:
         raise
-    except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
+    except (Exception, SystemExit) as error:  # libraries raise any kind; a source costs itself alone
         reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
         place = getattr(error, "filename", None) or source.origin.name  # the sub-folder that is closed
         raise SourceError(

@@ -71,8 +71,6 @@ def _masked(path: str, function: Mask, text: str) -> str:
     try:
         with _one_at_a_time:
             masked = function(text)
-    except MemoryError:
-        raise
     except (Exception, SystemExit) as error:
         # The message of a refusal is for people; that of another error may have some of the text.
         refused = type(error) is ValueError

@@ -177,7 +177,7 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
         return origin.read(listed, most) if listed.refused is None else b""
     except OSError as error:
         return error
-    except Exception as error:  # libraries raise many kinds, and a document that cannot be read costs itself alone
+    except (Exception, SystemExit) as error:  # libraries raise any kind; a document costs itself alone
         return OSError(errno.EIO, one_line(error) or type(error).__name__)
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.errors import StoreError, unread
+from lightrag_dagster.errors import StoreError, one_line, unread
 from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of, of_pass
 from lightrag_dagster.listing_schemas import LISTING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
@@ -148,14 +148,30 @@ class SourceTables:
     def take_over(self, table: str, source: str, version: str) -> str:
         """Store a version that may have other columns with today's, and return its name; "" is one of no rows.
 
-        A version that is lost keeps its name, so that it is missed. Raises StoreError.
+        A version that is lost keeps its name, so that it is missed. One with a column that has no values of today's
+        type, or that is damaged, is removed.
+
+        Raises:
+            StoreError: such a one was paid for, or the disk refuses.
         """
         if not version:
             return self.store(table, source, schema_of(table).empty_table()).name
         if not self.has(table, source, version):
             return version
         paths = self.open(table, source, version)
-        stored = [self.store(table, source, atomic.read_conforming(path, schema_of(table))) for path in paths]
+        try:
+            stored = [self.store(table, source, atomic.read_conforming(path, schema_of(table))) for path in paths]
+        except StoreError as error:
+            if not isinstance(error.__cause__, pa.ArrowException):
+                raise
+            if kind_of(table) in ("extractions", "readings"):  # which were paid for
+                raise StoreError(
+                    f"{self.home.source_table(table, source)} cannot be taken over ({one_line(error.__cause__)}); go "
+                    "back to the version that wrote it, or remove that folder and run again: what is asked by today's "
+                    "settings is answered from the store, and the rest is paid for again"
+                ) from error
+            self._files.remove(self.all_paths(table, source, version))
+            return version
         return self._put_together(table, source, stored)
 
     def refuse(self, source: str, listing: str, reason: str) -> None:

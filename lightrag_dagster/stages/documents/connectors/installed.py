@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
+from numbers import Integral
 
-from lightrag_dagster.core.installed import installed
+from lightrag_dagster.core.installed import Installed, installed
 from lightrag_dagster.stages.documents.connectors.origin import ByURI, ListedFile, Origin, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 
 _GROUP = "lightrag_dagster.sources"
+_KINDS = {"path": str, "place": str, "size": Integral, "modified_at": datetime, "stamp": str}
 
 
 def is_installed(scheme: str) -> bool:
@@ -25,23 +28,37 @@ class InstalledSource(ByURI):
     @property
     def at_once(self) -> int:
         """See `Origin.at_once`; 1 where the package does not say."""
-        return getattr(_opened(self.uri), "at_once", 1)
+        return int(getattr(_opened(self.uri)[1], "at_once", 1))
 
     def files(self) -> Iterator[ListedFile]:
-        """See `Origin.files`; raises any error of the package."""
-        for one in _opened(self.uri).files():
-            if not one.stamp:
-                raise ValueError(f"{one.path!r} has no stamp, so that no change of it would be seen")
-            if self.patterns.match(one.path):
-                refused = one.refused or unusable(one.path)
-                yield replace(one, path=shown(one.path), refused=refused, access=None, sidecar=None)
+        """See `Origin.files`; raises InstalledError."""
+        point, opened = _opened(self.uri)
+        with point.named():
+            if self.at_once < 1:
+                raise ValueError(f"at_once is {self.at_once}, below 1")
+            for one in opened.files():
+                _check(one)
+                if self.patterns.match(one.path):
+                    refused = one.refused or unusable(one.path)
+                    yield replace(one, path=shown(one.path), refused=refused, access=None, sidecar=None)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
-        """See `Origin.read`; raises any error of the package."""
-        return memoryview(_opened(self.uri).read(listed, most))[:most].tobytes()
+        """See `Origin.read`; raises InstalledError."""
+        point, opened = _opened(self.uri)
+        with point.named():
+            return memoryview(opened.read(listed, most))[:most].tobytes()
+
+
+def _check(listed: ListedFile) -> None:
+    """Raise an error about a document that cannot be a row of a listing."""
+    for name, kind in _KINDS.items():
+        if not isinstance(value := getattr(listed, name), kind):
+            raise TypeError(f"{name} of {listed.path!r} is {value!r}, no {kind.__name__}")
+    if not listed.stamp:
+        raise ValueError(f"{listed.path!r} has no stamp, so that no change of it would be seen")
 
 
 @cache
-def _opened(uri: str) -> Origin:
-    opened: Origin = installed(_GROUP)[uri.partition("://")[0].lower()].call(uri)
-    return opened
+def _opened(uri: str) -> tuple[Installed, Origin]:
+    point = installed(_GROUP)[uri.partition("://")[0].lower()]
+    return point, point.call(uri)

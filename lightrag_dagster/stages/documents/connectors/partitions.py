@@ -107,10 +107,10 @@ class Partitioned(Incremental):
                     yield from at_last(replace(one, path=f"{folder}/{one.path}") for one in origin.files())
                 except SourceError:
                     raise
-                except Exception as error:  # libraries raise many kinds, and a partition costs itself alone
+                except (Exception, SystemExit) as error:  # of any library; it costs itself alone
                     reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
                     unread[partition] = f"partition {partition!r}: {reason}"
-                    missing += isinstance(error, FileNotFoundError)
+                    missing += isinstance(error.__cause__ or error, FileNotFoundError)
                     if len(unread) - missing > _MOST_BROKEN:
                         break
                     yield _unreadable(partition, unread[partition])
