@@ -402,6 +402,14 @@ def test_contradictions(facts: list[Row], expected: list[tuple[str | None, ...]]
     assert all(row[6:] == ([f"chunk-{row[4]}"], [f"chunk-{row[5]}"]) for row in found)
 
 
+def test_a_fact_contradicts_ten_that_still_hold_however_many_began_since() -> None:
+    long = [fact(f"long{at}", f"20{at:02}", "2030") for at in range(10)]
+    short = [fact(f"short{at}", f"2011-{at:02}", f"2011-{at:02}") for at in range(1, 13)]
+    with database(*long, *short, fact("new", "2015", "2016")) as connection:
+        found = connection.execute("SELECT fact_id FROM contradictions WHERE other_id = 'new'").fetchall()
+    assert sorted(name for (name,) in found) == [one["fact_id"] for one in long]
+
+
 READ_ALL = """
 import sys, duckdb
 with duckdb.connect() as connection:
