@@ -164,6 +164,8 @@ def _facts() -> list[list[Any]]:
         fact("Hal", "2019", relation="clerk"),
         fact("Hal-2", None, "2022", relation="clerk"),
         fact("Ina", "2022", single=False, relation="clerk"),
+        *(fact(f"Jan-{at:02}", f"20{at:02}", "2030" if at < 2 else f"20{at:02}", relation="host") for at in range(13)),
+        fact("Kim", "2020", relation="host"),
     ]
     with database(*facts) as connection:
         views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")

@@ -32,6 +32,8 @@ def found(passage: str, value: str) -> str | None:
         ("売上は3億円です", "3", "3億円"),
         ("It grew by 5 %.", "5", "5 %"),
         ("It grew by 5 percent.", "5", "5 percent"),
+        ("It takes 5 days.", "5", "5 days"),
+        ("On day 5 it rained.", "5", "5"),
         ("It weighs 5kg.", "5", "5kg"),
         ("40 € and 50 $", "50", "50 $"),
         ("5 to 7 kg, then 5 kg", "5 kg", "5 kg"),
