@@ -70,6 +70,14 @@ class Pass(_Strict):
     def _may_be_one(cls, sources: object) -> object:
         return [sources] if isinstance(sources, str) else sources or ()
 
+    @field_validator("types", "relations", mode="before")
+    @classmethod
+    def _has_names(cls, given: object) -> object:
+        others = [name for name in given if not isinstance(name, str)] if isinstance(given, dict) else []
+        if others:
+            raise ValueError(f"a name is a text, and YAML reads one as {others[0]}; write it in quotes")
+        return given
+
     @field_validator("types", mode="before")
     @classmethod
     def _may_be_list(cls, types: object) -> object:
@@ -77,15 +85,6 @@ class Pass(_Strict):
         if isinstance(types, list) and all(isinstance(one, str) for one in types):
             described = dict.fromkeys(types, "")
         return {k: v or "" for k, v in described.items()} if isinstance(described, dict) else described
-
-    @model_validator(mode="after")
-    def _knows_types(self) -> Self:
-        for name, relation in self.relations.items():
-            for of_type in (*relation.from_types, *relation.to_types):
-                if of_type not in self.types:
-                    known = ", ".join(self.types)
-                    raise ValueError(f"relation {name} names the type {of_type}, which `types` lacks; it has {known}")
-        return self
 
     @cached_property
     def asked(self) -> str:
@@ -161,6 +160,16 @@ def _read(file: Path) -> Pass:
         what, place = first_fault(error, Pass), error.errors()[0]["loc"]
         step = "" if what.endswith("?") else "; correct it and run again"
         raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}{step}") from error
+    _check_names(file, text, one)
+    return one
+
+
+def _check_names(file: Path, text: str, one: Pass) -> None:
+    """Refuse a relation between other types, and two names that are one."""
+    for name, relation in one.relations.items():
+        if others := {*relation.from_types, *relation.to_types} - {*one.types}:
+            what = f"relations.{name}: it names {', '.join(sorted(others))}, which `types` lacks; add it there"
+            raise SettingsError(f"{file}, line {_line_of(text, ['relations', name])}: {what}, or name one that it has")
     for key, names in (("types", one.types), ("relations", one.relations)):
         known = {"": ""}
         for name in names:
@@ -169,7 +178,6 @@ def _read(file: Path) -> Pass:
             if (other := known.setdefault(folded(name), name)) != name:
                 what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} has no letter"
                 raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")
-    return one
 
 
 def _line_of(text: str, place: Iterable[int | str]) -> int:
