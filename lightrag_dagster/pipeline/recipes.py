@@ -45,7 +45,7 @@ _REVISIONS = {
     "extractions": 4,
     "mentions": 10,
     "facts": 11,
-    "merge": 15,
+    "merge": 16,
     "stores": 17,
     "report": 6,
     "duplicates": 2,

@@ -359,6 +359,11 @@ def test_facts_now_are_those_of_today() -> None:
             id="of another subject or relation",
         ),
         pytest.param([price("a", 10, "2020"), price("b", 10.0, "2020")], [], id="the same number"),
+        pytest.param(
+            [price("a", 2.0**53, value=f"{2**53}"), price("b", 2.0**53, value=f"{2**53 + 1}")],
+            [("9007199254740992", "9007199254740993", None, None)],
+            id="numbers that a double rounds to one",
+        ),
         pytest.param([price("a", 10), price("b", 11)], [("10", "11", None, None)], id="another number"),
         pytest.param([price("a", 10), price("b", 10, unit="USD")], [("10", "10", None, None)], id="another unit"),
         pytest.param([price("a", 10, unit=None), price("b", 11, unit=None)], [("10", "11", None, None)], id="no unit"),

@@ -85,6 +85,7 @@ def merge() -> dict[str, Any]:
         named = [entity(*place, "ADA", "person", "An engineer.") for place in stated]
         spelled = (("notes", "chunk-00", 0, "Ada", "Age"), ("office", "chunk-a", 0, "Ada", "AGE_"))
         facts = [test_facts.fact(*said, 40) for said in spelled]
+        facts += [test_facts.fact(*stated[0][:2], at, "Ada", "id", 2.0**53, value=f"{2**53 + at}") for at in (1, 2)]
         readings = [test_facts.reading(*place[:2]) for place in stated]
         of_facts = write(Path(folder), _CHUNKS, named, [], readings=readings, facts=facts)
         with_facts = merged_from(of_facts, Path(folder), Summariser(), curation=split)
