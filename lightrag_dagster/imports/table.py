@@ -157,12 +157,9 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
                     f"{place} has the {role} {kind!r}, and {where} {before!r}; a relation has one type at each end: "
                     "give both rows the same, or relations of two names"
                 )
-        if not folded(name) or ("object" in row) == ("value" in row):
-            raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
-        if end not in said:
+        if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(
-                f"{place} has the `{end}` of {name}, and a row before it has none; give all rows of it an `object`, or "
-                "all a `value`, or write relations of two names"
+                f"{place} has a subject; give it a `relation`, and an `object` or a `value`, as its other rows have"
             )
         value = row[end]
         if end == "value" and "unit" in row and not (_number(str(value)) or (0, ""))[1]:

@@ -369,7 +369,7 @@ def test_exact_numbers_are_what_they_are_beside_a_unit_too(
 def test_a_relation_with_objects_and_values_is_named(tmp_path: Path) -> None:
     rows = [{"subject": "Quay 4", "relation": "landlord", "object": "Sollen"}]
     rows.append({"subject": "Quay 4", "relation": "Landlord", "value": "7"})
-    with pytest.raises(DecisionError, match="row 2 has the `value` of Landlord, and a row before it has none; give"):
+    with pytest.raises(DecisionError, match=r"row 2 has a subject; .* as its other rows have"):
         read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
 
 

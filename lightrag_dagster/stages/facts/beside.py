@@ -100,9 +100,8 @@ def _is_time(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     is_day = last != "year" and len(one["number"]) <= 2  # 1 to 31 May 2024
     if _YEAR.fullmatch(one["number"]) or (not one["ahead"] and (first or is_day)):
         return False
-    if last != "year":
-        return last is not None
-    return bool(_YEAR.fullmatch(other["core"]) and (one["ahead"] or _YEAR_ENDS.match(text, other.end("core"))))
+    is_year = _YEAR.fullmatch(other["core"]) and (one["ahead"] or _YEAR_ENDS.match(text, other.end("core")))
+    return bool(is_year if last == "year" else last)
 
 
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:

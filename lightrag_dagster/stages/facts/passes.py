@@ -70,14 +70,6 @@ class Pass(_Strict):
     def _may_be_one(cls, sources: object) -> object:
         return [sources] if isinstance(sources, str) else sources or ()
 
-    @field_validator("types", "relations", mode="before")
-    @classmethod
-    def _has_names(cls, given: object) -> object:
-        others = [name for name in given if not isinstance(name, str)] if isinstance(given, dict) else []
-        if others:
-            raise ValueError(f"a name is a text, and YAML reads one as {others[0]}; write it in quotes")
-        return given
-
     @field_validator("types", mode="before")
     @classmethod
     def _may_be_list(cls, types: object) -> object:
@@ -158,6 +150,8 @@ def _read(file: Path) -> Pass:
         one = Pass.model_validate({str(key): value for key, value in values.items()} | {"name": file.stem})
     except ValidationError as error:
         what, place = first_fault(error, Pass), error.errors()[0]["loc"]
+        if place[-1:] == ("[key]",):
+            what = f"{place[0]}: a name is a text, and YAML reads this one as another value; write it in quotes"
         step = "" if what.endswith("?") else "; correct it and run again"
         raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}{step}") from error
     _check_names(file, text, one)
