@@ -158,7 +158,9 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
                     "give both rows the same, or relations of two names"
                 )
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):
-            raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
+            raise DecisionError(
+                f"{place} has a subject; give it a `relation`, and an `object` or a `value`, as its other rows have"
+            )
         value = row[end]
         if end == "value" and "unit" in row and not (_number(str(value)) or (0, ""))[1]:
             value = f"{with_sign(value, None)} {row['unit']}"

@@ -1,22 +1,16 @@
--- Two facts of a subject and a relation with one answer at a time that differ and share a day; both stay. A fact is compared
--- with the ten before it, in order of time, and with that of all before it which holds longest, lest many facts of a relation
--- that is wrongly said to be single make the square of their number. The joins are by place alone for the same reason.
+-- Two facts of a subject and a relation with one answer at a time that differ and share a day; both stay. In order of time, a
+-- fact is compared with the ten before it that end last, so with all that still hold if these are no more, lest many facts of a
+-- relation that is wrongly said to be single make the square of their number. The joins are by place alone for the same reason.
 CREATE VIEW contradictions AS
 WITH placed AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY subject_id, relation, holds_from NULLS FIRST, fact_id) AS place
     FROM fact_spans WHERE single
 ),
-grouped AS (
-    SELECT place, min(place) OVER (PARTITION BY subject_id, relation) AS start,
-           arg_max(place, coalesce(holds_to, DATE '9999-12-31')) OVER (
-               PARTITION BY subject_id, relation ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-           ) AS longest
-    FROM placed
-),
 compared AS (
-    SELECT place, unnest(range(greatest(start, place - 10), place)) AS other FROM grouped
-    UNION
-    SELECT place, longest FROM grouped WHERE longest IS NOT NULL
+    SELECT place, unnest(max({'ends': coalesce(holds_to, DATE '9999-12-31'), 'place': place}, 10) OVER (
+               PARTITION BY subject_id, relation ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           )).place AS other
+    FROM placed
 ),
 pair AS MATERIALIZED (
     SELECT place, other FROM compared

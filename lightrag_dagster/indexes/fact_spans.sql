@@ -6,8 +6,8 @@ CREATE VIEW fact_spans AS
 WITH said AS (
     SELECT *, coalesce(valid_from, DATE '0001-01-01') AS first,
            valid_from IS NOT NULL OR valid_to IS NOT NULL AS dated,
-           coalesce(object_id, concat_ws(' ', number, unit, value_date, CASE value_kind WHEN 'text' THEN lower(value) END))
-               AS answer
+           coalesce(object_id, concat_ws(' ', number, unit, value_date, CASE WHEN value_kind = 'text'
+               OR regexp_full_match(value, '\d{16,}') THEN lower(value) END)) AS answer
     FROM merged_facts
 ),
 followed AS (

@@ -44,9 +44,9 @@ _REVISIONS = {
     "chunks": 2,
     "extractions": 4,
     "mentions": 10,
-    "facts": 10,
-    "merge": 15,
-    "stores": 16,
+    "facts": 11,
+    "merge": 16,
+    "stores": 17,
     "report": 6,
     "duplicates": 2,
 }

@@ -48,7 +48,7 @@ def test_each_pass_is_shown_with_its_relations(
         ),
         (SCHEMA.replace("from: company", "form: company"), "line 3: relations.led by.from: Field required"),
         (f"sorces: [notes]\n{SCHEMA}", "readings/staff.yaml, line 1: sorces does not exist; did you mean sources?"),
-        (SCHEMA.replace("to: person", "to: persn"), "names the type persn, which `types` lacks"),
+        (SCHEMA.replace("to: person", "to: persn"), "line 3: relations.led by: it names persn, which `types` lacks"),
         ("types: [a", "readings/staff.yaml is not valid YAML"),
     ],
 )

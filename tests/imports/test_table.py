@@ -366,6 +366,13 @@ def test_exact_numbers_are_what_they_are_beside_a_unit_too(
     assert sorted((fact.number, fact.unit) for one in read for fact in one.facts) == sorted((n, unit) for n in numbers)
 
 
+def test_a_relation_with_objects_and_values_is_named(tmp_path: Path) -> None:
+    rows = [{"subject": "Quay 4", "relation": "landlord", "object": "Sollen"}]
+    rows.append({"subject": "Quay 4", "relation": "Landlord", "value": "7"})
+    with pytest.raises(DecisionError, match=r"row 2 has a subject; .* as its other rows have"):
+        read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -373,7 +380,6 @@ def test_exact_numbers_are_what_they_are_beside_a_unit_too(
         {"subject": "Quay 4", "relation": "|", "object": "Sollen"},
         {"subject": "Quay 4", "relation": "landlord"},
         {"subject": "Quay 4", "relation": "landlord", "object": "Sollen", "value": "7"},
-        {"subject": "Quay 4", "relation": "Landlord", "value": "7"},
     ],
 )
 def test_a_row_that_is_no_fact_is_named(tmp_path: Path, row: dict[str, Any]) -> None:

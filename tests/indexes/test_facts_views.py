@@ -359,6 +359,11 @@ def test_facts_now_are_those_of_today() -> None:
             id="of another subject or relation",
         ),
         pytest.param([price("a", 10, "2020"), price("b", 10.0, "2020")], [], id="the same number"),
+        pytest.param(
+            [price("a", 2.0**53, value=f"{2**53}"), price("b", 2.0**53, value=f"{2**53 + 1}")],
+            [("9007199254740992", "9007199254740993", None, None)],
+            id="numbers that a double rounds to one",
+        ),
         pytest.param([price("a", 10), price("b", 11)], [("10", "11", None, None)], id="another number"),
         pytest.param([price("a", 10), price("b", 10, unit="USD")], [("10", "10", None, None)], id="another unit"),
         pytest.param([price("a", 10, unit=None), price("b", 11, unit=None)], [("10", "11", None, None)], id="no unit"),
@@ -400,6 +405,14 @@ def test_contradictions(facts: list[Row], expected: list[tuple[str | None, ...]]
     said = [(*row[:2], *(one and str(one) for one in row[2:4])) for row in found]
     assert said == expected
     assert all(row[6:] == ([f"chunk-{row[4]}"], [f"chunk-{row[5]}"]) for row in found)
+
+
+def test_a_fact_contradicts_ten_that_still_hold_however_many_began_since() -> None:
+    long = [fact(f"long{at}", f"20{at:02}", "2030") for at in range(10)]
+    short = [fact(f"short{at}", f"2011-{at:02}", f"2011-{at:02}") for at in range(1, 13)]
+    with database(*long, *short, fact("new", "2015", "2016")) as connection:
+        found = connection.execute("SELECT fact_id FROM contradictions WHERE other_id = 'new'").fetchall()
+    assert sorted(name for (name,) in found) == [one["fact_id"] for one in long]
 
 
 READ_ALL = """

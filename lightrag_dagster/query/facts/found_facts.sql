@@ -8,7 +8,8 @@ SELECT fact_id, coalesce(valid_from, valid_to) AS day,
            WHEN 'type' THEN subject_type
            WHEN 'year' THEN year(valid_from)::VARCHAR
            WHEN 'value' THEN CASE WHEN value IS NOT NULL THEN
-               concat_ws(' ', value_kind, number, unit, value_date, CASE value_kind WHEN 'text' THEN lower(value) END) END
+               concat_ws(' ', value_kind, number, unit, value_date, CASE WHEN value_kind = 'text'
+               OR regexp_full_match(value, '\d{16,}') THEN lower(value) END) END
        END AS key,
        CASE $by WHEN 'value' THEN value END AS said
 FROM fact

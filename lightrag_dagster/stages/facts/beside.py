@@ -9,6 +9,7 @@ from bisect import bisect_right
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from lightrag_dagster.stages.facts.dates import leading_precision
 from lightrag_dagster.stages.facts.lexicon import END, any_of, listed
 from lightrag_dagster.stages.facts.values import CURRENCY_SIGN, FINE, NO_CENTS, currencies, is_currency, scaled_currency
 
@@ -34,6 +35,8 @@ _REST_OF_SENTENCE = r"[^.;|\n]*(?:\.\d[^.;|\n]*)*"
 _DASH = "[-‐‑–—−~〜～]"
 _ALSO_AT = frozenset(("a", "à", "au", "al"))
 """Words for to that say the price of one too: 3 voitures à 40 €."""
+_YEAR = re.compile(r"(?:19|20)(?![05]0)\d\d")  # 2000 and 1950 are as often amounts
+_YEAR_ENDS = re.compile(r"\s?(?:[^\w\s%°]|\Z|年|год|г\.|rok|r\.)")  # and no noun: 900 to 1950 sheep
 
 
 def whole_amount(text: str, first: int, last: int) -> tuple[int, int] | None:
@@ -74,6 +77,8 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     is_alike = has_unit and (shares_sign or (one["ahead"] or "") in ("", other["ahead"]))
     if joined["tight"]:  # 5-7 kg
         return has_unit
+    if not joined["also"] and _is_time(text, one, other):
+        return False
     if joined["apart"]:
         word = text[max(0, one.start() - _NEAR) : one.start()].split()[-1:]
         is_label = not (word and word[0][0].islower() and _is_small(one))  # Article 5 – 12 EUR
@@ -87,6 +92,16 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
         return joined["to"].strip() not in _ALSO_AT and not (has_both and _follows(text, one, "changed"))
     are_years = all(re.fullmatch(r"[12]\d{3}", each["number"]) for each in (one, other))
     return not are_years and not _follows(text, one, "changes", end="", rest=_REST_OF_SENTENCE)
+
+
+def _is_time(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Say whether the second of two amounts is a date, and not the first: $500 until 2024, EUR 20 bis 31.12.2024."""
+    first, last = (leading_precision(text[at : at + _NEAR]) for at in (one.start("core"), other.start("core")))
+    is_day = last != "year" and len(one["number"]) <= 2  # 1 to 31 May 2024
+    if _YEAR.fullmatch(one["number"]) or (not one["ahead"] and (first or is_day)):
+        return False
+    is_year = _YEAR.fullmatch(other["core"]) and (one["ahead"] or _YEAR_ENDS.match(text, other.end("core")))
+    return bool(is_year if last == "year" else last)
 
 
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:

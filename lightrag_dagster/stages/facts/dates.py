@@ -123,6 +123,14 @@ def read_date(text: str) -> tuple[date, str] | None:
     return _date(_plain(text))
 
 
+def leading_precision(text: str) -> str | None:
+    """Return the precision of the date with which a text begins, which may be read in two ways; None without one."""
+    found = _pattern().match(_plain(text))
+    parts = _parts(found) if found else None
+    day = _day(parts) if parts else None
+    return day[1] if day else "day" if found and not parts else None
+
+
 def _date(text: str, *, last: bool = False) -> tuple[date, str] | None:
     found = _pattern().search(text)
     parts = _parts(found) if found else None

@@ -78,15 +78,6 @@ class Pass(_Strict):
             described = dict.fromkeys(types, "")
         return {k: v or "" for k, v in described.items()} if isinstance(described, dict) else described
 
-    @model_validator(mode="after")
-    def _knows_types(self) -> Self:
-        for name, relation in self.relations.items():
-            for of_type in (*relation.from_types, *relation.to_types):
-                if of_type not in self.types:
-                    known = ", ".join(self.types)
-                    raise ValueError(f"relation {name} names the type {of_type}, which `types` lacks; it has {known}")
-        return self
-
     @cached_property
     def asked(self) -> str:
         """A hash of what the question about a chunk says of it, without `single`, `decimal` and `sources`."""
@@ -159,8 +150,20 @@ def _read(file: Path) -> Pass:
         one = Pass.model_validate({str(key): value for key, value in values.items()} | {"name": file.stem})
     except ValidationError as error:
         what, place = first_fault(error, Pass), error.errors()[0]["loc"]
+        if place[-1:] == ("[key]",):
+            what = f"{place[0]}: a name is a text, and YAML reads this one as another value; write it in quotes"
         step = "" if what.endswith("?") else "; correct it and run again"
         raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}{step}") from error
+    _check_names(file, text, one)
+    return one
+
+
+def _check_names(file: Path, text: str, one: Pass) -> None:
+    """Refuse a relation between other types, and two names that are one."""
+    for name, relation in one.relations.items():
+        if others := {*relation.from_types, *relation.to_types} - {*one.types}:
+            what = f"relations.{name}: it names {', '.join(sorted(others))}, which `types` lacks; add it there"
+            raise SettingsError(f"{file}, line {_line_of(text, ['relations', name])}: {what}, or name one that it has")
     for key, names in (("types", one.types), ("relations", one.relations)):
         known = {"": ""}
         for name in names:
@@ -169,7 +172,6 @@ def _read(file: Path) -> Pass:
             if (other := known.setdefault(folded(name), name)) != name:
                 what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} has no letter"
                 raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")
-    return one
 
 
 def _line_of(text: str, place: Iterable[int | str]) -> int:

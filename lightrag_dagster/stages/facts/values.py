@@ -114,7 +114,7 @@ def unit_of(word: str) -> str:
 @cache
 def currencies() -> frozenset[str]:
     """Return the signs, codes and names of currencies that may stand before an amount."""
-    return listed("currencies before") | {word for word, code in meanings("units").items() if code != "%"}
+    return listed("currencies before") | {word for word, code in meanings("units").items() if code.isupper()}
 
 
 @cache

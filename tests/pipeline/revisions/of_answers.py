@@ -231,6 +231,7 @@ def facts() -> dict[str, Any]:
         "RM5",
         "Fr. 5",
         "5 US dollars",
+        "5 złotych",
     ]
     read_amounts = [read_number(one) for one in amounts]
     passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
@@ -249,6 +250,7 @@ def facts() -> dict[str, Any]:
         "Tel. +49 5 123456",
         "he is 5' 3\" tall",
         "it fell 5 to 40 EUR",
+        "it cost $5 until 2024",
     ]
     found["beside 5"] = [PassageText(one).find("5", whole_amount) for one in beside]
     found["times"] = [

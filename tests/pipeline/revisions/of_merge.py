@@ -85,6 +85,7 @@ def merge() -> dict[str, Any]:
         named = [entity(*place, "ADA", "person", "An engineer.") for place in stated]
         spelled = (("notes", "chunk-00", 0, "Ada", "Age"), ("office", "chunk-a", 0, "Ada", "AGE_"))
         facts = [test_facts.fact(*said, 40) for said in spelled]
+        facts += [test_facts.fact(*stated[0][:2], at, "Ada", "id", 2.0**53, value=f"{2**53 + at}") for at in (1, 2)]
         readings = [test_facts.reading(*place[:2]) for place in stated]
         of_facts = write(Path(folder), _CHUNKS, named, [], readings=readings, facts=facts)
         with_facts = merged_from(of_facts, Path(folder), Summariser(), curation=split)
@@ -164,6 +165,8 @@ def _facts() -> list[list[Any]]:
         fact("Hal", "2019", relation="clerk"),
         fact("Hal-2", None, "2022", relation="clerk"),
         fact("Ina", "2022", single=False, relation="clerk"),
+        *(fact(f"Jan-{at:02}", f"20{at:02}", "2030" if at < 2 else f"20{at:02}", relation="host") for at in range(13)),
+        fact("Kim", "2020", relation="host"),
     ]
     with database(*facts) as connection:
         views = ("FROM fact_spans ORDER BY fact_id", "FROM contradictions ORDER BY fact_id, other_id")

@@ -177,6 +177,8 @@ def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
         fact("b", "c3", 2, "Ada", "age", 40.0, unit="months"),
         fact("b", "c3", 3, "Ada", "says", 1.0, value="Yes Ü", value_kind="text", number=None),
         fact("b", "c3", 4, "Ada", "says", 1.0, value="yes ü", value_kind="text", number=None),
+        fact("b", "c3", 5, "Ada", "account", 2.0**53, value=f"{2**53}"),
+        fact("b", "c3", 6, "Ada", "account", 2.0**53, value=f"{2**53 + 1}"),
     ]
     tables = merged(tmp_path, facts)
     names = (
@@ -201,6 +203,8 @@ def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
             ("Ada", "age", None, "40", None, None, 2, False, ["offices"], ["a", "b"]),
             ("Ada", "age", None, "40", "months", None, 1, False, ["offices"], ["b"]),
             ("Ada", "says", None, "Yes Ü", None, None, 2, False, ["offices"], ["b"]),
+            ("Ada", "account", None, "9007199254740992", None, None, 1, False, ["offices"], ["b"]),
+            ("Ada", "account", None, "9007199254740993", None, None, 1, False, ["offices"], ["b"]),
         ],
         key=str,
     )

@@ -1,5 +1,6 @@
 -- The rows of `fact_evidence`: facts under the ids of their entities. Those of removed entities and relations, and of an
--- entity with itself, are left out. Equal facts have one id: what they say in normal form, and when it holds.
+-- entity with itself, are left out. Equal facts have one id: what they say in normal form, and when it holds. Numbers of 16
+-- digits and more are told apart by their text: a double rounds them.
 -- Registered before: chosen_fact, entity_name, split_chunk, split_type, removed. `fact_end` has the parts that need the name
 -- of an entity.
 CREATE TEMP TABLE fact_evidence AS
@@ -18,7 +19,7 @@ WITH named AS (
 )
 SELECT 'fact-' || text_digest(to_json([
            subject_id, relation, object_id, value_kind, number::VARCHAR, unit, value_date::VARCHAR,
-           CASE WHEN value_kind = 'text' THEN lower(nfc_normalize(value)) END,
+           CASE WHEN value_kind = 'text' OR regexp_full_match(value, '\d{16,}') THEN lower(nfc_normalize(value)) END,
            valid_from::VARCHAR, from_precision, valid_to::VARCHAR, to_precision
        ])::VARCHAR) AS fact_id, *
 FROM named
