@@ -64,7 +64,7 @@ class Database:
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
             looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost;
                 columns of another layout stay.
-            text_factory: How text of an SQLite file is read; without it, text that is not UTF-8 is an error.
+            text_factory: Reads text of an SQLite file; if it is left out, text that is not UTF-8 is an error.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None

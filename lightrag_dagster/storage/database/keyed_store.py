@@ -20,7 +20,6 @@ from lightrag_dagster.storage.database.engine import Database, given
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 10_000
-_REPLACED = partial(str, encoding="utf-8", errors="replace")
 
 
 class KeyedTable(Database):
@@ -37,7 +36,7 @@ class KeyedTable(Database):
         """Open the database, creating the table where needed; it has the `options` of a `Database`."""
         self._table = table
         # Text that is not UTF-8 any more is read too: its row then has another checksum.
-        super().__init__(address, [table], text_factory=_REPLACED, **options)
+        super().__init__(address, [table], text_factory=partial(str, encoding="utf-8", errors="replace"), **options)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()
