@@ -129,14 +129,11 @@ class FileChecks:
             return record.file if record else _UNKNOWN
         return self._files.get(name, _UNKNOWN)
 
-    def _is_published_again(self, name: str) -> bool:
+    def _is_published_again(self, manifest: Path) -> bool:
         """Say whether a manifest is that of an old snapshot that was published again since it was opened."""
-        path = self._home.root / name
-        if path.name != MANIFEST:
-            return False
         time.sleep(_SECONDS_TO_PUBLISH)
-        found = read_record(path.with_name(FILES), PublishedFiles)
-        return found is not None and found.files.get(name) == FileSum.of(path)
+        record = read_record(manifest.with_name(FILES), PublishedFiles)
+        return record is not None and record.files.get(self._name(manifest)) == FileSum.of(manifest)
 
     def _check_beside(self, name: str) -> None:
         try:
@@ -150,7 +147,8 @@ class FileChecks:
         """Note a file that is not as it was published; raises StoreError when the machine refuses."""
         path, reason = self._home.root / name, None
         try:
-            if FileSum.of(path).sha256 != self._published(name).sha256 and not self._is_published_again(name):
+            differs = FileSum.of(path).sha256 != self._published(name).sha256
+            if differs and not (path.name == MANIFEST and self._is_published_again(path)):
                 reason = OTHER_CONTENT
         except OSError as error:
             if self._home.bucket is None or not isinstance(error, FileNotFoundError):  # a cache may have removed it
