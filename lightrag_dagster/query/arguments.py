@@ -81,10 +81,10 @@ def seconds_of(value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real):
         raise wrong("timeout", "a number of seconds", value)
-    if not 0 < (seconds := float(value)) <= TIMEOUT_MAX:
+    if not value <= TIMEOUT_MAX or value <= 0:  # which also refuses what is not a number
         most = f"{TIMEOUT_MAX:.2g} s at most; leave it out for any time"
-        raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s, and {most}")
-    return seconds
+        raise QueryError(f"timeout is {shown(value)} s; it must be more than 0 s, and {most}")
+    return float(value)
 
 
 def suggested(value: str, known: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ SCALARS = (
     st.none()
     | st.booleans()
     | st.integers()
-    | st.sampled_from([0, 1, -1, 2**31, 2**63, 10**30])
+    | st.sampled_from([0, 1, -1, 2**31, 2**63, 10**30, 10**400])
     | st.floats()
     | TEXTS
     | st.dates()

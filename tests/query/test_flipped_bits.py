@@ -10,6 +10,7 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.manifests import PublishedFiles
+from lightrag_dagster.storage.snapshots.generations import MANIFEST
 from lightrag_dagster.storage.snapshots.verify import FILES
 
 TABLES = ("entities", "relations", "chunks", "entity_evidence", "relation_evidence", "raw_documents")
@@ -32,6 +33,7 @@ QUICK = (
     "adjacency/relation_chunks_values.npy",
     "entity_evidence.parquet",
     "generation.json",
+    MANIFEST,
     FILES,
 )
 ASKED = ("fusion", "filter", "entity")
@@ -89,4 +91,7 @@ def test_no_flipped_bit_of_all_files_does(published_home: Path, tmp_path: Path) 
     copy = Path(shutil.copytree(published_home, tmp_path / "home"))
     names = files_of(copy)
     unnoticed = require_same_or_damaged(published_home, copy, (4 * names)[:220])
+    (manifest,) = (name for name in names if name.endswith(MANIFEST))
+    unnoticed += require_same_or_damaged(published_home, copy, 40 * [manifest], ASKED)
+    assert manifest not in unnoticed
     assert len(unnoticed) < 10, unnoticed  # the hash of a file that is not asked for

@@ -40,6 +40,8 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.readers import is_read
+from lightrag_dagster.storage.snapshots.snapshots import require_published
+from lightrag_dagster.storage.snapshots.verify import record_files
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
 from tests.support import FLOOD, build, write_source
@@ -484,8 +486,8 @@ def test_sql_returns_a_table_of_the_snapshot(knowledge: KnowledgeBase) -> None:
     ):
         with pytest.raises(QueryError, match=reason):
             knowledge.sql(wrong)  # type: ignore[arg-type]
-    for seconds in ("5", True):
-        with pytest.raises(QueryError, match="timeout takes a number of seconds"):
+    for seconds in ("5", True, 0, float("nan"), 10**400):
+        with pytest.raises(QueryError, match=r"timeout (takes a number of seconds|is .* s; it must be more than 0 s)"):
             knowledge.sql("SELECT 1", timeout=seconds)  # type: ignore[arg-type]
     with pytest.raises(QueryError, match=r"longer than 0\.1 s"):
         knowledge.sql("SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b", timeout=0.1)
@@ -538,6 +540,7 @@ def test_another_embedder_than_the_snapshots_is_refused(home: Path) -> None:
         .replace('"identity":"offline/', '"identity":"older/')
         .replace('"identity": "offline/', '"identity": "older/')
     )
+    record_files(Home(home), require_published(Home(home)), None)
     with KnowledgeBase.open(home) as opened, pytest.raises(EmbeddingError, match=r"older/.*run"):
         opened.retrieve(STATION, keywords=KEYWORDS)
 

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +215,55 @@ def test_rows_without_use_are_pruned(
     if isinstance(address, Path):
         with closing(sqlite3.connect(address)) as file:
             assert file.execute("PRAGMA page_count").fetchone()[0] <= 3  # of the schema, the rows and their keys
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_row_that_changed_is_told_once_and_can_be_stored_again(
+    address: Address, store: Callable[[Address], KeyedTable], caplog: pytest.LogCaptureFixture
+) -> None:
+    with store(address) as opened:
+        _put(opened, "a", "b")
+        table = "responses SET text" if isinstance(opened, ResponseStore) else "vectors SET vector"
+        other = "'\\x95'" if opened.on_postgres else "x'95'"
+        _run(opened, f"UPDATE {table} = {other} WHERE key = 'a'")
+        assert [_get(opened, "a", "b") for _ in range(2)] == [["b"], ["b"]]
+        _put(opened, "a", "b")
+        assert sorted(_get(opened, "a", "b")) == ["a", "b"]
+    assert [record.message for record in caplog.records] == [
+        f"{opened.name} has 1 row that is not as stored, and paid for again if asked; check the disk"
+    ]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_row_of_an_earlier_layout_is_kept(address: Address, store: Callable[[Address], KeyedTable]) -> None:
+    with store(address) as opened:
+        _put(opened, "a")
+        _run(opened, f"ALTER TABLE {'responses' if isinstance(opened, ResponseStore) else 'vectors'} DROP COLUMN crc32")
+    with store(address) as opened:
+        _put(opened, "b")
+        assert sorted(_get(opened, "a", "b")) == ["a", "b"]
+
+
+def _content(store: KeyedTable, *keys: str) -> dict[str, ChatResponse | bytes]:
+    assert isinstance(store, ResponseStore | VectorStore)
+    found = store.get_many(keys)
+    return {key: row if isinstance(row, ChatResponse) else row.tobytes() for key, row in found.items()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", STORES)
+def test_no_flipped_bit_of_the_file_gives_another_row(tmp_path: Path, store: Callable[[Address], KeyedTable]) -> None:
+    path = tmp_path / "store.sqlite"
+    with store(path) as opened:
+        _put(opened, "key of a", "key of b")
+        sound = _content(opened, "key of a", "key of b")
+    content = path.read_bytes()
+    for place in range(len(content)):
+        if content[place] or place % 500 == 0:
+            path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+            with suppress(StoreError), store(path) as opened:
+                found = _content(opened, *sound)
+                assert found.items() <= sound.items(), (place, found)
 
 
 def test_totals_and_known_keys(address: Address) -> None:

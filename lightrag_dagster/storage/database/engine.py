@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +53,7 @@ class Database:
         synchronous: str = "NORMAL",
         page_bytes: int | None = None,
         looking: bool = False,
+        text_factory: Callable[[bytes], str] = str,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -63,6 +64,7 @@ class Database:
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
             looking: A missing SQLite file counts as empty and is not created, which would hide that it was lost;
                 columns of another layout stay.
+            text_factory: Reads text of an SQLite file; if it is left out, text that is not UTF-8 is an error.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
@@ -72,7 +74,7 @@ class Database:
                 if address.exists() or not looking:
                     _create_file(address, page_bytes)
                     url = _sqlite_url(address)
-                self.engine = _sqlite_engine(url, synchronous)
+                self.engine = _sqlite_engine(url, synchronous, text_factory)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
             # One connection to an SQLite file serves all threads, one transaction after another.
@@ -251,7 +253,7 @@ def _create_file(path: Path, page_bytes: int | None) -> None:
             os.link(new, path)
 
 
-def _sqlite_engine(url: sa.URL, synchronous: str) -> sa.Engine:
+def _sqlite_engine(url: sa.URL, synchronous: str, text_factory: Callable[[bytes], str]) -> sa.Engine:
     engine = sa.create_engine(
         url,
         poolclass=sa.StaticPool,
@@ -264,6 +266,7 @@ def _sqlite_engine(url: sa.URL, synchronous: str) -> sa.Engine:
         # SQLite waits for no other process here, as when two of them make the file.
         _when_free(connection.execute, "PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.text_factory = text_factory
 
     return engine
 

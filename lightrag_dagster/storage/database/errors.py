@@ -57,7 +57,7 @@ def explained(name: str) -> Iterator[None]:
     """Turn errors of the database or the file system inside the block into a StoreError with the next step."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error) as error:
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
         step = _next_step(cause, broken=isinstance(error, OperationalError | InterfaceError))
         raise StoreError(damaged(name) if step == _DAMAGED else f"{name} {step}") from error
@@ -81,7 +81,7 @@ def postgres_url(url: str) -> sa.URL:
 
 
 def _next_step(error: BaseException, *, broken: bool) -> str:
-    if isinstance(error, sqlite3.Error):
+    if isinstance(error, sqlite3.Error | UnicodeDecodeError):
         # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
         code = getattr(error, "sqlite_errorcode", 0)
         other = f"cannot be used: {error}; check the disk and the room on it, then run again"

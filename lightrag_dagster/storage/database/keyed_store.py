@@ -1,23 +1,32 @@
 """Tables of paid responses and vectors, by key."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any
+from zlib import crc32
 
 import sqlalchemy as sa
 
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import Database, given
+
+_log = logging.getLogger(__name__)
 
 _AT_ONCE = 10_000
 
 
 class KeyedTable(Database):
     """Base of the stores: rows by key. A row never changes: the first to be put stays.
+
+    Each has a checksum, unless it was put by a version without them. A row with another one is damaged, and counts as
+    not stored.
 
     `last_used` is the day on which a row was last put or read, so that rows without use can be removed; it is written
     at most once a day for each row.
@@ -26,32 +35,40 @@ class KeyedTable(Database):
     def __init__(self, address: Address, table: sa.Table, **options: Any) -> None:
         """Open the database, creating the table where needed; it has the `options` of a `Database`."""
         self._table = table
-        super().__init__(address, [table], **options)
+        # Text that is not UTF-8 any more is read too: its row then has another checksum.
+        super().__init__(address, [table], text_factory=partial(str, encoding="utf-8", errors="replace"), **options)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()
         self._select = sa.select(table).where(among)
         self._select_keys = sa.select(table.c.key).where(among)
+        self._remove = sa.delete(table).where(among)
         self._use = sa.update(table).where(among).values(last_used=sa.bindparam("today"))
 
     def _read(self, keys: Iterable[str]) -> dict[str, sa.Row[Any]]:
-        """Return the rows that exist, key first, and note that they were used."""
+        """Return the rows that exist, key first, and note that they were used. A damaged one is removed, and told."""
         with self.begin() as connection:
             rows = connection.execute(self._select, given(keys)).all()
-        self._note_use([row[0] for row in rows if row[-1] < _today()])
-        return {row[0]: row for row in rows}
+        sound = {row.key: row for row in rows if row.crc32 in (None, _sum(row[:-2]))}
+        if damaged := [row.key for row in rows if row.key not in sound]:
+            number = counted(len(damaged), "row that is", "rows that are")
+            _log.warning("%s has %s not as stored, and paid for again if asked; check the disk", self.name, number)
+        self._try(self._remove, damaged)
+        self._try(self._use, [key for key, row in sound.items() if row.last_used != _today()], today=_today())
+        return sound
 
-    def _note_use(self, keys: list[str]) -> None:
+    def _try(self, statement: sa.Executable, keys: list[str], **values: int) -> None:
         # A full disk, a read-only file or a long write of another process must not keep anything from being read.
         with contextlib.suppress(StoreError):
             if keys:
                 with self.begin() as connection:
-                    connection.execute(self._use, given(keys) | {"today": _today()})
+                    connection.execute(statement, given(keys) | values)
 
     def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Store rows, in one transaction; they are durable when this returns."""
         # In the order of keys, so that two writers of the same rows never wait for each other in Postgres.
-        if new := sorted(({**row, "last_used": _today()} for row in rows), key=itemgetter("key")):
+        summed = ({**row, "crc32": _sum(row.values()), "last_used": _today()} for row in rows)
+        if new := sorted(summed, key=itemgetter("key")):
             with self.begin() as connection:
                 connection.execute(self._insert, new)
 
@@ -74,12 +91,11 @@ class KeyedTable(Database):
 
         Returns the number of keys.
         """
-        remove = sa.delete(self._table).where(self.among(self._table.c.key))
         left = iter(keys)
         erased = 0
         while some := list(islice(left, _AT_ONCE)):
             with self.begin() as connection:
-                connection.execute(remove, given(some))
+                connection.execute(self._remove, given(some))
             erased += len(some)
         self.rewrite(self._table)
         return erased
@@ -109,12 +125,19 @@ class KeyedTable(Database):
 
 
 def keyed_table(name: str, *columns: sa.Column[Any]) -> sa.Table:
-    """Return a table with some columns between the key and the day of the last use."""
+    """Return a table with some columns between the key, and the checksum and the day of the last use."""
     key = sa.Column("key", sa.Text, primary_key=True)
+    checksum = sa.Column("crc32", sa.BigInteger)
     last_used = sa.Column("last_used", sa.BigInteger, nullable=False)
     # In SQLite rows come one after the other and the keys apart: in order of the keys, which are hashes, each long row
     # would have pages of its own that are half empty.
-    return sa.Table(name, sa.MetaData(), key, *columns, last_used)
+    return sa.Table(name, sa.MetaData(), key, *columns, checksum, last_used)
+
+
+def _sum(row: Iterable[object]) -> int:
+    """Return the checksum of the values of a row; a number counts by 12 digits, which every database gives back."""
+    values = (f"{float(one):.12g}" if isinstance(one, int | float) else one for one in row)
+    return crc32(b"\0".join(one if isinstance(one, bytes) else f"'{one}'".encode() for one in values))
 
 
 def _today() -> int:

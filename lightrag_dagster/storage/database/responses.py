@@ -27,7 +27,7 @@ class Verbatim(sa.TypeDecorator[str]):
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> str | None:
         """Return the text that was stored."""
-        return bytes(value).decode() if value is not None and dialect.name == "postgresql" else value
+        return bytes(value).decode(errors="replace") if value is not None and dialect.name == "postgresql" else value
 
 
 RESPONSES = keyed_table(
@@ -57,7 +57,7 @@ class ResponseStore(KeyedTable):
 
     def get_many(self, keys: Iterable[str]) -> dict[str, ChatResponse]:
         """Return the answers that are stored, by key."""
-        return {key: ChatResponse(*tuple(row)[1:-1]) for key, row in self._read(keys).items()}
+        return {key: ChatResponse(*tuple(row)[1:-2]) for key, row in self._read(keys).items()}
 
     def put_many(self, responses: Mapping[str, ChatResponse]) -> None:
         """Store answers by key; they are durable when this returns."""

@@ -78,8 +78,8 @@ def publish(
     # All that the manifest and the pointer lead to is on disk before they are; the vectors are since they were tagged.
     with atomic.replacing(generation.path(generations.MANIFEST)) as written:
         written.write_text(manifest.model_dump_json(indent=2), encoding="utf-8")
-        record_files(home, manifest, newest.snapshot_id if newest else None, written)
         atomic.sync_tree(home.generation(generation.id))
+        record_files(home, manifest, newest.snapshot_id if newest else None, written)
     _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
 
@@ -123,8 +123,8 @@ def list_snapshots(home: Home) -> list[Manifest]:
     return sorted(found, key=lambda one: one.sequence)
 
 
-def read_manifest(home: Home, snapshot_id: str) -> Manifest:
-    """Return the manifest of a snapshot.
+def read_manifest(home: Home, snapshot_id: str, missing: str = "") -> Manifest:
+    """Return the manifest of a snapshot; `missing` says what to do if there is none, other than to list them.
 
     Raises:
         StoreError: there is no such snapshot, or its manifest is damaged.
@@ -132,7 +132,7 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     file = home.generation(snapshot_id) / generations.MANIFEST
     found = read_record(file, Manifest) if _is_name(snapshot_id) else None
     if found is None:
-        raise StoreError(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {listed_by(home)}")
+        raise StoreError(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {missing or listed_by(home)}")
     return found
 
 
@@ -164,7 +164,7 @@ def published_snapshot(home: Home) -> Manifest | None:
         StoreError: the pointer or the manifest is missing or damaged.
     """
     pointer = read_record(home.published, Pointer)
-    return read_manifest(home, pointer.id) if pointer else None
+    return read_manifest(home, pointer.id, f"PUBLISHED names it; {Pointer.mended_by}") if pointer else None
 
 
 def require_published(home: Home) -> Manifest:

@@ -12,11 +12,12 @@ import pytest
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import FileSum
+from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.snapshots import checks
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
-from lightrag_dagster.storage.snapshots.generations import GRAPH
+from lightrag_dagster.storage.snapshots.generations import GRAPH, MANIFEST
 from lightrag_dagster.storage.snapshots.snapshots import require_published
-from lightrag_dagster.storage.snapshots.verify import FILES
+from lightrag_dagster.storage.snapshots.verify import FILES, record_files
 
 
 @pytest.fixture
@@ -64,6 +65,7 @@ def load_and_wait(load: Callable[[CheckedGeneration], None], generation: Checked
     [
         ("generations/*/adjacency/chunks.arrow", load_arrays),
         ("generations/*/generation.json", load_arrays),
+        ("generations/*/manifest.json", load_arrays),
         ("lance/entity_vectors-*/data/*", load_vectors),
         ("generations/*/entities.parquet", load_table),
         ("generations/*/graph.kuzu", load_graph),
@@ -140,6 +142,13 @@ def test_an_error_of_others_is_damage_only_if_a_file_is_damaged(
     load_arrays(generation)
     with pytest.raises(type(error)), generation.checks.guard():
         raise error
+
+
+def test_a_manifest_that_was_published_again_is_sound(generation: CheckedGeneration) -> None:
+    manifest = require_published(generation.home)
+    write_record(generation.path(MANIFEST), manifest.model_copy(update={"sequence": manifest.sequence + 1}))
+    record_files(generation.home, manifest, None)
+    load_arrays(generation)
 
 
 def test_damage_after_loading_is_found_by_the_error_that_it_makes(generation: CheckedGeneration) -> None:

@@ -9,6 +9,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import Gates, Hold
+from lightrag_dagster.storage.records import Pointer, write_record
 from lightrag_dagster.storage.snapshots import generations, snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.snapshots.snapshots import (
@@ -129,6 +130,12 @@ def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
     with pytest.raises(StoreError, match="PUBLISHED is damaged; `lightrag-dagster run` writes it again") as refused:
         published_snapshot(home)
     assert "\n" not in str(refused.value)
+
+
+def test_a_pointer_to_nothing_is_named(tmp_path: Path) -> None:
+    write_record(Home(tmp_path).published, Pointer(id="gdn-1"))
+    with pytest.raises(StoreError, match=r"snapshot gdn-1 in .*; PUBLISHED names it; .*run` writes it again"):
+        published_snapshot(Home(tmp_path))
 
 
 def test_a_damaged_manifest_is_named(first: Generation) -> None:
