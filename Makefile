@@ -62,7 +62,7 @@ setup: .venv/dev
 
 # The oldest DuckDB that the docs name, beside this one; there is none for Python 3.13.
 .venv/duckdb: | .venv/bin/pip
-	.venv/bin/pip install --quiet --no-compile --no-deps --target $@ 'duckdb==1.0.0; python_version < "3.13"' pytz
+	.venv/bin/pip install --quiet --no-compile --no-deps --target $@ 'duckdb==1.1.0; python_version < "3.13"' pytz
 
 # A small model and a server for it, which `make test-long` uses if they are there: 15 minutes, with cmake and g++.
 .venv/llm: | .venv/bin/pip

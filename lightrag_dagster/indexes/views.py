@@ -77,7 +77,7 @@ def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = _A
 def build_views(generation: Generation, *, verify: bool = False) -> None:
     """Write `views.duckdb` and its record, unless the generation has them already; raises StoreError.
 
-    DuckDB 1.0 and later can read it. With `verify`, an existing file is read whole.
+    DuckDB 1.1 and later can read it. With `verify`, an existing file is read whole.
     """
     if views_file.is_current(generation, verify=verify):
         return

@@ -86,7 +86,7 @@ def test_the_oldest_duckdb_reads_every_view(built: Generation) -> None:
         return done.stdout.split(maxsplit=1)
 
     (newest, expected), (oldest, found) = read(), read(PYTHONPATH=str(OLDEST))
-    assert (oldest, found) == ("1.0.0", expected)
+    assert (oldest, found) == ("1.1.0", expected)
     assert (newest, set(VIEWS)) == (duckdb.__version__, set(ast.literal_eval(found)))
 
 
