@@ -57,6 +57,23 @@ def test_a_missing_extra_is_one_line(published_home: Path, command: str) -> None
     assert "prometheus_client is missing; `serve` and `mcp` need the extra `serve`" in " ".join(ended.stderr.split())
 
 
+@pytest.mark.parametrize(("section", "price"), [("llm", {"input": 0, "output": 0}), ("embedding", 0)])
+def test_a_limit_of_dollars_needs_the_prices_of_all_models(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: str, price: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    entry = {"name": "keeper", "sha256": sha256(KEYS["keeper"].encode()).hexdigest(), "dollars_a_day": 1}
+    monkeypatch.setenv("SERVE_TOKENS", json.dumps({"tokens": [entry]}))
+    assert _service(None, 60, 1, log_questions=False)
+    for name, value in {"PROVIDER": "openai", "MODEL": "my-own-model"}.items():
+        monkeypatch.setenv(f"LIGHTRAG_{section.upper()}__{name}", value)
+    with pytest.raises(SettingsError, match=rf"has dollars_a_day, but .* my-own-model .* set {section}\.prices"):
+        _service(None, 60, 1, log_questions=False)
+    monkeypatch.setenv(f"LIGHTRAG_{section.upper()}__PRICES", json.dumps({"my-own-model": price}))
+    assert _service(None, 60, 1, log_questions=False)
+
+
 @contextmanager
 def commanded(home: Path, log: Path) -> Iterator[httpx2.Client]:
     """Run `serve` with the token of the keeper for the block, and yield a client with it."""
