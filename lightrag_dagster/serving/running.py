@@ -40,8 +40,7 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
         # The other one, httptools, has no limit of a header.
         uvicorn.run(app, host=host, port=port, http="h11", timeout_graceful_shutdown=_LAST_SECONDS, **quiet)
     except SystemExit as error:
-        where = f"{host}:{port}"
-        raise SettingsError(f"nothing can listen at {where}, as the line above says; name another --port") from error
+        raise SettingsError(f"nothing can listen at {host}:{port}, as is said above; name another --port") from error
 
 
 def speak(service: Service) -> None:
