@@ -446,7 +446,7 @@ def test_what_a_scope_replaced_is_refused_and_goes_with_its_reader(settings: Set
         assert home_of(scoped, "press").generation(old).exists()
         assert (still_read(scoped, "press"), tidy_scopes(scoped)) == (True, [])
         for refused in (partial(opened, old), reader.refresh):
-            with pytest.raises(NoSnapshotError, match=f"no snapshot {old} in scope press; a scope keeps the published"):
+            with pytest.raises(QueryError, match=f"no snapshot {old} in scope press; a scope keeps the published"):
                 refused()
         with opened() as knowledge:
             assert knowledge.sql("SELECT snapshot_id FROM snapshots")["snapshot_id"].to_pylist() == [now.snapshot_id]
