@@ -23,7 +23,8 @@ def show_changes(console: Console, before: str | None, after: str | None, *, lim
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
+        QueryError: there is no such snapshot, or none before.
+        StoreError: a table is missing or damaged.
     """
     first, last = compared(Home.of(load_settings()), before, after)
     changes = changes_between(first, last)

@@ -23,7 +23,8 @@ def run_cypher(console: Console, query: str, form: Form, limit: int, snapshot: s
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: the query is wrong or refused, exceeds a bound, or ended its process.
-        StoreError: there is no such snapshot, or its graph is left out, not built yet or damaged.
+        QueryError: there is no such snapshot.
+        StoreError: its graph is left out, not built yet or damaged.
     """
     settings = load_settings()
     home = Home.of(settings)

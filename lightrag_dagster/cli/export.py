@@ -25,7 +25,8 @@ def export(console: Console, form: ExportFormat, place: Path | None, snapshot: s
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: there is no such snapshot, or the place is there or in the home, or the disk refuses.
+        QueryError: there is no such snapshot.
+        StoreError: the place is there or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
     _refuse_place_in_home(home, place)
@@ -48,7 +49,8 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: a source, media type or language of the filter does not exist.
-        StoreError: there is no such snapshot, or the file is there already or in the home, or the disk refuses.
+        QueryError: there is no such snapshot.
+        StoreError: the file is there already or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
     _refuse_place_in_home(home, file)

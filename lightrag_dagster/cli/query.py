@@ -38,7 +38,7 @@ def ask(console: Console, question: str, options: QueryOptions, output: str, sna
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: the question cannot be asked as given.
-        StoreError: there is no such snapshot.
+        QueryError: there is no such snapshot.
     """
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         retrieval = _answer(console, knowledge, knowledge.prepare(question, **options), output)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lightrag_dagster.errors import SettingsError
+
 if TYPE_CHECKING:
     from lightrag_dagster.serving import Service
 
@@ -44,23 +46,25 @@ def mcp(
 
     service = _service(tokens, seconds, 16, log_questions=log_questions)
     if http:
-        listen(service, host, port, only_mcp=True)
-    else:
-        speak(service)
+        return listen(service, host, port, only_mcp=True)
+    speak(service)
 
 
 def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
-    from lightrag_dagster.errors import SettingsError
+    from lightrag_dagster.query.models import unbounded
     from lightrag_dagster.serving import Service, ServiceLimits, tokens_of
     from lightrag_dagster.settings import load_settings
 
     settings = load_settings()
     limits = ServiceLimits(seconds=seconds, at_once=at_once)
     callers = tokens_of(tokens)
-    named = {one.scope for one in callers.callers.values() if one.scope} if callers else set()
+    everyone = callers.callers.values() if callers else ()
+    named = {one.scope for one in everyone if one.scope}
     unknown = sorted(named - settings.scopes.keys())
     if unknown and (settings.scopes or not settings.only_asks):
         raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` of the settings lacks; correct it")
+    if any(one.dollars_a_day is not None for one in everyone) and (said := unbounded(settings)):
+        raise SettingsError(f"a token has dollars_a_day, but {said}")
     if settings.scope and callers:
         raise typer.BadParameter("tokens name their own scopes; leave it out", param_hint="--scope")
     return Service(settings.within(None), callers, settings.scope or None, limits, logs_questions=log_questions)

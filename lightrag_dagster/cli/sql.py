@@ -46,7 +46,8 @@ def run_sql(
     Raises:
         NoSnapshotError: no source was ever read.
         QueryError: DuckDB refuses a statement, or it needs too much memory or time; earlier rows are printed.
-        StoreError: there is no such snapshot, or a table of it is missing or damaged.
+        QueryError: there is no such snapshot.
+        StoreError: a table of it is missing or damaged.
     """
     text(statements, "the SQL")
     home = Home.of(load_settings())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class Message:
     them; it shapes no answer.
     """
 
-    role: Literal["system", "user", "assistant"]
+    role: str
     content: str
     pictures: tuple[Picture, ...] = ()
     begins_others: bool = False

@@ -2,6 +2,5 @@
 
 from typing import Literal
 
-Role = Literal[
-    "extract", "summarise", "keywords", "relevance", "hops", "rerank", "answer", "judge", "describe", "resolve", "draft"
-]
+RoleOfQuestion = Literal["keywords", "relevance", "hops", "rerank", "answer"]
+Role = Literal["extract", "summarise", RoleOfQuestion, "judge", "describe", "resolve", "draft"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.storage.duckdb import rows_of, spilling, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -52,13 +52,13 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: there is no such snapshot, or none before.
+        QueryError: there is no such snapshot, or none before.
     """
     refresh(home)
     last = require_published(home) if after is None else snapshot_named(home, after)
     first = previous_snapshot(home, last.snapshot_id) if before is None else snapshot_named(home, before)
     if first is None:
-        raise StoreError(f"there is no snapshot before {last.snapshot_id}; {listed_by(home)}")
+        raise QueryError(f"there is no snapshot before {last.snapshot_id}; {listed_by(home)}")
     return CheckedGeneration.of(home, first.snapshot_id), CheckedGeneration.of(home, last.snapshot_id)
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import httpx2
 import openai
@@ -18,6 +18,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
+from lightrag_dagster.core.roles import RoleOfQuestion
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.offers import REFUSALS, Offer, Place
@@ -31,7 +32,6 @@ from lightrag_dagster.settings import LLMSettings
 _PATH = "/chat/completions"
 _OUTPUT_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 _FEW = 16  # output tokens of a request whose answer is not read
-_OF_QUESTIONS = ("keywords", "relevance", "hops", "rerank", "answer")
 _PROSE = ("answer", "summarise", "describe")
 _PROBE = ChatRequest("answer", (Message("user", "Hello"),), max_output_tokens=_FEW)
 
@@ -64,7 +64,7 @@ class OpenAIChatModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; see `ChatModel.complete`."""
         with self._span(request) as note:
-            probe = None if request.role in _OF_QUESTIONS else self._probe
+            probe = None if request.role in get_args(RoleOfQuestion) else self._probe
             response = await self._endpoint.call(partial(self._ask, request=request), rough_tokens(request), probe)
             note(
                 {

@@ -105,7 +105,8 @@ class KnowledgeBase(Lookups):
             QueryError: an argument is of another kind.
             ClosedError: this process was forked from one that had a knowledge base open.
             SettingsError: the settings or prompts cannot be read.
-            StoreError: there is no such snapshot, or a part of it is missing or damaged.
+            QueryError: there is no such snapshot.
+            StoreError: a part of it is missing or damaged.
         """
         settings = load_settings() if settings is None else instance(settings, Settings, "settings", "Settings")
         if home is not None:

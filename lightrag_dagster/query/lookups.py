@@ -294,7 +294,8 @@ class Lookups:
 
         Raises:
             QueryTimeoutError: as `find`.
-            StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
+            QueryError: there is no such snapshot, or none before.
+            StoreError: a table is missing or damaged.
         """
         from lightrag_dagster.indexes.changes import changes_between, compared
 

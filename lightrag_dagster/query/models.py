@@ -11,18 +11,19 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from lightrag_dagster.core.background import BackgroundLoop
 from lightrag_dagster.core.holding import holding
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
-from lightrag_dagster.core.roles import Role
+from lightrag_dagster.core.roles import Role, RoleOfQuestion
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
 from lightrag_dagster.models import providers
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.query.asked import UnderWay, current
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.prices import unpriced
 from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.home import Home
 
@@ -38,6 +39,12 @@ _payer: ContextVar[Account | None] = ContextVar("lightrag_payer", default=None)
 def billed_to(account: Account | None) -> AbstractContextManager[None]:
     """Bill the calls for questions of the block to an account, each when it ends, in place of that of their base."""
     return holding(_payer, account)
+
+
+def unbounded(settings: Settings) -> str | None:
+    """Return a line on a model that questions may ask and no limit of dollars bounds, since its price is not known."""
+    said = [*map(unpriced, map(settings.llm.of, get_args(RoleOfQuestion))), unpriced(settings.embedding)]
+    return next(filter(None, said), None)
 
 
 class Models:

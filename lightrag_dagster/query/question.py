@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict
 
 from pydantic import ValidationError
 
@@ -28,7 +28,6 @@ _WIDE = re.compile(
 )
 _SAYS_NOTHING = dict[str, object](keywords=Keywords(), history=(), filters=Filters(), hops=0, system_prompt="")
 _INSTRUCTIONS = frozenset({"history", "response_type", "system_prompt", "user_prompt"})
-_ROLES = get_args(Message.__annotations__["role"])
 
 
 class QueryOptions(TypedDict, total=False):
@@ -135,8 +134,7 @@ def question_of(
         )
     if mode.retrieves and len(asked) > _MOST_CHARACTERS:
         raise QueryError(
-            f"the question has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up;"
-            " shorten it, and give the model what else it is to read by user_prompt"
+            f"the question has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most to look up; shorten it"
         )
     notes = _unused({**given, **own}, settings, mode, reranker=reranker, by_rules=by_rules)
     return Question(asked, settings, **own, notes=tuple(notes))
@@ -177,8 +175,7 @@ def _history(value: object) -> tuple[Message, ...]:
     )
     for one in found:
         arguments.text(one.content, "the content of a message in history")
-        if one.role not in _ROLES:
-            raise arguments.wrong("the role of a message in history", f"one of {', '.join(_ROLES)}", one.role)
+        arguments.text(one.role, "the role of a message in history")
         if one.pictures:
             raise arguments.wrong("history", "messages without pictures", one.pictures)
     return found

@@ -160,7 +160,8 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
     Raises:
         NoSnapshotError: the home has no published snapshot, or it is of a scope that has published another.
-        StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
+        QueryError: there is no snapshot of that name.
+        StoreError: a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     manifest = find_snapshot(home, snapshot_id)
     with _noticing_removal(Generation(home, manifest.snapshot_id)):

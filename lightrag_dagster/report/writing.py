@@ -129,7 +129,8 @@ def write_report_to(home: Home, file: Path, filters: Filters, snapshot_id: str |
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: a source, media type or language of the filter does not exist.
-        StoreError: there is no such snapshot, the file is there already, or the disk refuses.
+        QueryError: there is no such snapshot.
+        StoreError: the file is there already, or the disk refuses.
     """
     file = file.expanduser().absolute()
     if lexists(file):

@@ -67,14 +67,13 @@ class Tokens:
             SettingsError: it cannot be read, is empty, or two entries share a name or a token.
         """
         try:
-            entries = _TokenFile.model_validate(load_yaml(text)).tokens
-        except (yaml.YAMLError, ValueError) as error:
-            lines, fault = list[int](), "it is not YAML"
+            entries = _TokenFile.model_validate(load_yaml(text) or {}).tokens
+        except (yaml.YAMLError, ValidationError) as error:
             if isinstance(error, ValidationError):
                 lines = lines_of(text, error.errors()[0]["loc"])
                 fault = first_fault(error, _TokenFile)
-            elif isinstance(error, yaml.YAMLError):
-                fault = f"it is not YAML: {yaml_mistake(error)}"
+            else:
+                lines, fault = [], f"it is not YAML: {yaml_mistake(error)}"
             where = f"{place}, line {lines[-1]}" if lines else place
             raise SettingsError(f"{where}: {fault}; docs/serving.md shows a file of tokens") from None
         for field in ("name", "sha256"):

@@ -23,7 +23,7 @@ _MOST_CHARACTERS, _MOST_TOKENS = 65_536, 1_000_000
 
 
 class _Turn(BaseModel):
-    role: Literal["system", "user", "assistant"]
+    role: str = Field(min_length=1, max_length=64)
     content: str = Field(max_length=32_768)
 
 

@@ -15,17 +15,15 @@ from lightrag_dagster.settings.unknown import first_fault
 
 _log = logging.getLogger("lightrag_dagster.serving")
 
-_STATUS: dict[type[Exception], int] = {
-    errors.BudgetExceededError: 429,
-    errors.ClosedError: 503,
-    errors.NoSnapshotError: 503,
-    errors.QueryTimeoutError: 504,
-    errors.QueryError: 422,
-    errors.ProviderError: 502,
-    errors.EmbeddingError: 502,
-    errors.LightRAGError: 503,
+_STATUS: dict[tuple[type[Exception], ...], int] = {
+    (errors.BudgetExceededError,): 429,
+    (errors.ClosedError, errors.NoSnapshotError): 503,
+    (errors.QueryTimeoutError,): 504,
+    (errors.QueryError,): 422,
+    (errors.ProviderError, errors.EmbeddingError): 502,
+    (errors.LightRAGError,): 503,
 }
-"""The first class that fits decides."""
+"""The first row with a class that fits decides."""
 
 
 def request_of(taken: type[BaseModel], given: bytes | Mapping[str, Any]) -> Any:
@@ -47,15 +45,13 @@ def refusal(error: Exception, caller: Caller | None = None, places: re.Pattern[s
     limit = caller.dollars_a_day if caller else None
     if isinstance(error, errors.BudgetExceededError) and (error.of != "run" or limit is not None):
         return HTTPException(429, _spent(error, limit))
-    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    status = next((status for kinds, status in _STATUS.items() if isinstance(error, kinds)), 500)
     if status == 500:
         code = "".join(traceback.format_tb(error.__traceback__))
         _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, code)
         return HTTPException(500, "this question met an unexpected error; the log of the service has its place")
     if status >= 502:  # what follows the cause may be of a question
-        _log.warning(
-            "%s, answered with %d", errors.cause_of(str(error)) if status == 502 else type(error).__name__, status
-        )
+        _log.warning("%s, answered with %d", errors.cause_of(str(error)), status)
     said = "the model gave no usable answer; ask again later" if status == 502 else str(error)
     return HTTPException(status, places.sub("the home", said) if places else said)
 

@@ -32,15 +32,15 @@ def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) ->
         raise SettingsError(f"at {host} anyone could ask; give --tokens, or listen at 127.0.0.1")
     _log_to_standard_error()
     app = app_of(service, only_mcp=only_mcp)
-    quiet = dict[str, Any](access_log=False, log_level="warning")
+    quiet = dict[str, Any](access_log=False, log_level="warning", server_header=False)
     scope = f", scope {service.scope}" if service.scope else ""
     callers = counted(len(service.tokens.callers), "token", "tokens") if service.tokens else "without tokens"
     _log.info("%s%s is asked at http://%s:%s; %s", service.settings.home, scope, host, port, callers)
     try:
-        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)
+        # The other one, httptools, has no limit of a header.
+        uvicorn.run(app, host=host, port=port, http="h11", timeout_graceful_shutdown=_LAST_SECONDS, **quiet)
     except SystemExit as error:
-        where = f"{host}:{port}"
-        raise SettingsError(f"nothing can listen at {where}, as the line above says; name another --port") from error
+        raise SettingsError(f"nothing can listen at {host}:{port}, as is said above; name another --port") from error
 
 
 def speak(service: Service) -> None:

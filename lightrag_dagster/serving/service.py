@@ -12,6 +12,7 @@ from tempfile import gettempdir
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.exceptions import HTTPException
 
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.models import billed_to
 from lightrag_dagster.serving.access import Caller, Tokens
@@ -40,7 +41,7 @@ class Service:
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     logs_questions: bool = False
     ready: bool = False
-    """True while every scope that a token names is open."""
+    """True while a base is open, and no other is closed by an error: a scope may show nothing."""
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings), Turnstile(self.limits)
@@ -74,8 +75,11 @@ class Service:
             self._questions.labels(door, outcome).observe(time.perf_counter() - began)
 
     def refusal(self, error: Exception, caller: Caller | None = None) -> HTTPException:
-        """Return any error as a refusal to a caller; it names no place of this machine."""
-        return refusal(error, caller, self._places)
+        """Return any error as a refusal to a caller; it names no place of this machine, and no step of its operator."""
+        refused = refusal(error, caller, self._places)
+        if self.tokens and refused.status_code == 503 and isinstance(error, LightRAGError):
+            refused.detail = "there is nothing to ask here now; the log of the service has the cause"
+        return refused
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -91,9 +95,12 @@ class Service:
     async def _open(self) -> None:
         """Open the base of each scope, and see every few seconds that all are open and of what is published now."""
         scopes = {one.scope for one in (self.tokens.callers.values() if self.tokens else [self.anyone])}
+        said = set[str]()
         while True:
             errors = await self._bases.look(scopes)
-            self.ready = not errors
-            for error in errors:
-                _log.warning("not ready: %s", self.refusal(error).detail)
+            before, said = said, set(map(str, errors))
+            # A scope that shows nothing, or no longer, keeps no other from being asked.
+            self.ready = len(errors) < len(scopes) and all(isinstance(one, NoSnapshotError) for one in errors)
+            for line in said - before:
+                _log.warning("not open: %s", line)
             await asyncio.sleep(5)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.cli.sql import run_sql
-from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
+from lightrag_dagster.errors import NoSnapshotError, QueryError, SettingsError, StoreError
 from lightrag_dagster.evaluation.gold.drafting import draft
 from lightrag_dagster.evaluation.gold.gate import Comparison, try_gold
 from lightrag_dagster.evaluation.gold.rows import COLUMNS
@@ -387,7 +387,7 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
     assert garbage.generations == [ids[0]]
     assert garbage.bytes_after < garbage.bytes_before
     assert [key for key in server.keys(str(home.bucket)) if ids[0] in key or "scratch" in key] == []
-    with pytest.raises(StoreError, match="there is no snapshot"):
+    with pytest.raises(QueryError, match="there is no snapshot"):
         KnowledgeBase.open(settings=settings, snapshot_id=ids[0])
     with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "third")) as knowledge:
         assert knowledge.query("Who closed Station 14?").retrieval.references

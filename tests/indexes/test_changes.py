@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import QueryError, StoreError
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.changes import changes_between, compared, count_changes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
@@ -106,10 +106,10 @@ def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years)
     home = Home(settings.home)
     assert [one.id for one in compared(home)] == [first, second]
     assert [one.id for one in compared(home, first)] == [first, second]
-    with pytest.raises(StoreError, match=f"there is no snapshot before {first}"):
+    with pytest.raises(QueryError, match=f"there is no snapshot before {first}"):
         compared(home, after=first)
     for ends in (("", second), (first, "")):
-        with pytest.raises(StoreError, match="there is no snapshot"):
+        with pytest.raises(QueryError, match="there is no snapshot"):
             compared(home, *ends)
     with KnowledgeBase.open(settings=settings) as knowledge:
         expected = changes_between(Generation(home, first), Generation(home, second))
@@ -117,5 +117,5 @@ def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years)
         assert knowledge.changes(first).equals(expected)
         with pytest.raises(QueryError, match="before takes"):
             knowledge.changes(3)  # type: ignore[arg-type]
-        with pytest.raises(StoreError, match="gen-none"):
+        with pytest.raises(QueryError, match="gen-none"):
             knowledge.changes("gen-none")

@@ -17,7 +17,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import copy_decisions
-from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
+from lightrag_dagster.errors import NoSnapshotError, QueryError, SettingsError
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.scope_tables import UNLABELLED
 from lightrag_dagster.pipeline.scopes import (
@@ -446,11 +446,11 @@ def test_what_a_scope_replaced_is_refused_and_goes_with_its_reader(settings: Set
         assert home_of(scoped, "press").generation(old).exists()
         assert (still_read(scoped, "press"), tidy_scopes(scoped)) == (True, [])
         for refused in (partial(opened, old), reader.refresh):
-            with pytest.raises(NoSnapshotError, match=f"no snapshot {old} in scope press; a scope keeps the published"):
+            with pytest.raises(QueryError, match=f"no snapshot {old} in scope press; a scope keeps the published"):
                 refused()
         with opened() as knowledge:
             assert knowledge.sql("SELECT snapshot_id FROM snapshots")["snapshot_id"].to_pylist() == [now.snapshot_id]
-            with pytest.raises(StoreError, match=r"no snapshot before .*; a scope keeps the published"):
+            with pytest.raises(QueryError, match=r"no snapshot before .*; a scope keeps the published"):
                 knowledge.changes()
         assert previous_snapshot(home_of(scoped, "press"), now.snapshot_id) is None
     assert not still_read(scoped, "press")

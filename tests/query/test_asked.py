@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, TransientProviderError
+from lightrag_dagster.errors import QueryError, QueryTimeoutError, TransientProviderError
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import load_settings
 from tests.loopback import Loopback, Reply
@@ -256,7 +256,7 @@ def test_every_question_takes_a_time(published_home: Path, name: str) -> None:
         with pytest.raises(QueryError, match="timeout"):
             ask(0)
         if name.endswith("changes"):
-            with pytest.raises(StoreError, match="there is no snapshot before"):
+            with pytest.raises(QueryError, match="there is no snapshot before"):
                 ask(60)
         else:
             assert ask(60) is not None

@@ -696,10 +696,10 @@ def test_a_service_follows_what_is_published_and_a_name_does_not(tmp_path: Path)
 @pytest.mark.parametrize("name", ["x" * 300, "é" * 120, "../../published", "a/b", "a\0b"])
 def test_a_text_that_names_no_folder_is_no_snapshot(published_home: Path, name: str) -> None:
     settings = load_settings(home=published_home)
-    with pytest.raises(StoreError, match=r"there is no snapshot .* in .*; `snapshots` lists them$"):
+    with pytest.raises(QueryError, match=r"there is no snapshot .* in .*; `snapshots` lists them$"):
         KnowledgeBase.open(snapshot_id=name, settings=settings)
     with (
         KnowledgeBase.open(settings=settings) as knowledge,
-        pytest.raises(StoreError, match=r"there is no snapshot .* `snapshots` lists them$"),
+        pytest.raises(QueryError, match=r"there is no snapshot .* `snapshots` lists them$"),
     ):
         knowledge.changes(name)

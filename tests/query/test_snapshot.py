@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import NoSnapshotError, StoreError
+from lightrag_dagster.errors import NoSnapshotError, QueryError, StoreError
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
@@ -29,7 +29,7 @@ def test_nothing_published(tmp_path: Path) -> None:
 
 
 def test_an_unknown_snapshot_is_named(published_home: Path) -> None:
-    with pytest.raises(StoreError, match="gen-none"):
+    with pytest.raises(QueryError, match="gen-none"):
         open_snapshot(Home(published_home), "gen-none")
 
 

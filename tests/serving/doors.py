@@ -39,7 +39,8 @@ def listening(service: Service, **given: Any) -> Iterator[httpx2.Client]:
     """Run a service for the block, and yield a client of it."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app_of(service, **given), log_level="critical", timeout_graceful_shutdown=5)
+        given = {"app": app_of(service, **given), "http": "h11", "timeout_graceful_shutdown": 5}
+        config = uvicorn.Config(**given, log_level="critical")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -38,7 +38,7 @@ def test_an_empty_token_has_none_though_a_file_has_its_hash() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "file: Input should"),
+        ("", "file: tokens: Field required"),
         ("tokens: []", "file, line 1: tokens: List should"),
         ("tokens: [", "file: it is not YAML"),
         ("tokens:\n- {name: keeper, token: hush}", "file, line 2: tokens.0.sha256: Field required"),
@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_used_says_where(text: str, said: str) -> None:
 def test_tokens_come_from_a_file_or_else_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tokens_of(None) is None
     monkeypatch.setenv("SERVE_TOKENS", "")  # of a secret that is not there: else anyone could ask
-    with pytest.raises(SettingsError, match="SERVE_TOKENS: Input should"):
+    with pytest.raises(SettingsError, match="SERVE_TOKENS: tokens: Field required"):
         tokens_of(None)
     monkeypatch.setenv("SERVE_TOKENS", FILE)
     from_variable, file = tokens_of(None), tmp_path / "tokens.yaml"

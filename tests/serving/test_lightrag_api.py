@@ -111,8 +111,8 @@ def test_a_stream_has_references_and_then_the_text(published_home: Path) -> None
 
 
 def test_the_model_gets_history_and_instructions(published_home: Path, loopback: Loopback) -> None:
-    history = [{"role": "user", "content": "Tell me of Bergen.", "name": "ann"}]
+    history = [{"role": "developer", "content": "Tell me of Bergen.", "name": "ann"}]
     given = {"mode": "bm25", "conversation_history": history, "user_prompt": "In verse.", "response_type": "A poem"}
     asked(load_settings(home=published_home, llm={"provider": "openai", "model": "m"}), "/query", **given)
     sent = json.dumps(loopback.requests[-1].body)
-    assert all(text in sent for text in ("Tell me of Bergen.", "In verse.", "A poem"))
+    assert all(text in sent for text in ("developer", "Tell me of Bergen.", "In verse.", "A poem"))

@@ -15,7 +15,7 @@ from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.app import _send_lines
 from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.settings import load_settings
-from tests.serving.doors import service_of
+from tests.serving.doors import service_of, tokens
 
 
 async def statuses(limits: ServiceLimits, callers: list[Caller], seconds: float) -> list[int]:
@@ -88,6 +88,16 @@ def test_an_error_within_a_stream_names_no_place_of_the_server(tmp_path: Path) -
     with pytest.raises(HTTPException, match="the home/generations/x is damaged"):
         asyncio.run(_send_lines(service, [], lines(), send))
     assert sent[1:] == [b'{"references": []}\n', b'{"error": "the home/generations/x is damaged"}\n']
+
+
+def test_who_asks_from_outside_is_not_told_what_the_operator_has_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = service_of(tmp_path, tokens=tokens(keeper={}))
+    said = service.refusal(StoreError("x is damaged; run `lightrag-dagster run --verify`"))
+    assert said.status_code == 503
+    assert said.detail == "there is nothing to ask here now; the log of the service has the cause"
+    assert caplog.messages == ["x is damaged, answered with 503"]
 
 
 def test_an_error_names_no_place_of_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from lightrag_dagster.core.text.counted import some_of
-from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
+from lightrag_dagster.errors import IntegrityError, LightRAGError, NoSnapshotError, QueryError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
@@ -123,16 +123,19 @@ def list_snapshots(home: Home) -> list[Manifest]:
     return sorted(found, key=lambda one: one.sequence)
 
 
-def read_manifest(home: Home, snapshot_id: str, missing: str = "") -> Manifest:
+def read_manifest(
+    home: Home, snapshot_id: str, unknown: type[LightRAGError] = StoreError, missing: str = ""
+) -> Manifest:
     """Return the manifest of a snapshot; `missing` says what to do if there is none, other than to list them.
 
     Raises:
-        StoreError: there is no such snapshot, or its manifest is damaged.
+        LightRAGError: there is no such snapshot; of the class `unknown`, as a caller may have named it.
+        StoreError: its manifest is damaged.
     """
     file = home.generation(snapshot_id) / generations.MANIFEST
     found = read_record(file, Manifest) if _is_name(snapshot_id) else None
     if found is None:
-        raise StoreError(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {missing or listed_by(home)}")
+        raise unknown(f"there is no snapshot {snapshot_id[:_LONGEST]} in {home.name}; {missing or listed_by(home)}")
     return found
 
 
@@ -149,12 +152,12 @@ def listed_by(home: Home) -> str:
 def snapshot_named(home: Home, name: str) -> Manifest:
     """Return a snapshot by its id or the name that it is pinned as.
 
-    Raises StoreError when there is none, and NoSnapshotError for any but the published one of a scope: an earlier one,
-    which is there while a reader has it open, may show what is hidden by now.
+    Raises QueryError when there is none, and for any but the published one of a scope: an earlier one, which is there
+    while a reader has it open, may show what is hidden by now.
     """
     if home.scope and name != require_published(home).snapshot_id:
-        raise NoSnapshotError(f"there is no snapshot {name[:_LONGEST]} in scope {home.scope}; {listed_by(home)}")
-    return read_manifest(home, pinned_snapshots(home).get(name, name))
+        raise QueryError(f"there is no snapshot {name[:_LONGEST]} in scope {home.scope}; {listed_by(home)}")
+    return read_manifest(home, pinned_snapshots(home).get(name, name), QueryError)
 
 
 def published_snapshot(home: Home) -> Manifest | None:
@@ -164,7 +167,7 @@ def published_snapshot(home: Home) -> Manifest | None:
         StoreError: the pointer or the manifest is missing or damaged.
     """
     pointer = read_record(home.published, Pointer)
-    return read_manifest(home, pointer.id, f"PUBLISHED names it; {Pointer.mended_by}") if pointer else None
+    return read_manifest(home, pointer.id, missing=f"PUBLISHED names it; {Pointer.mended_by}") if pointer else None
 
 
 def require_published(home: Home) -> Manifest:
@@ -260,8 +263,9 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
     """Give a snapshot a name, or with None remove the name. `gc` keeps a snapshot with a name.
 
     Raises:
-        StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id or has a
-            character that is not seen.
+        QueryError: there is no such snapshot.
+        StoreError: there is no such name, another snapshot has the name, or it looks like an id or has a character
+            that is not seen.
     """
     names = dict(pinned_snapshots(home))
     if snapshot_id is None:
@@ -273,7 +277,7 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
             "`published`"
         )
     else:
-        wanted = read_manifest(home, snapshot_id).snapshot_id
+        wanted = read_manifest(home, snapshot_id, QueryError).snapshot_id
         if names.setdefault(name, wanted) != wanted:
             raise StoreError(
                 f"{names[name]} is pinned as {name}, so `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
@@ -284,7 +288,8 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
 def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
     """Point to an older snapshot and hold it until `release`, unless the builder's lock was lost; runs keep building.
 
-    Raises BuilderLockedError, and StoreError when there is no such snapshot, a file of it is lost or the disk refuses.
+    Raises BuilderLockedError, QueryError when there is no such snapshot, and StoreError when a file of it is lost or
+    the disk refuses.
     """
     wanted = snapshot_named(home, name)
     if damage := [one for one in find_damage(home, wanted.snapshot_id) if not is_of_graph(one)]:

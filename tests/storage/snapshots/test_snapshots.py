@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, IntegrityError, QueryError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -17,6 +17,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     newest_snapshot,
     published_snapshot,
     read_manifest,
+    snapshot_named,
 )
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
@@ -154,8 +155,8 @@ def test_a_damaged_manifest_is_named(first: Generation) -> None:
 
 
 def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no snapshot gen-x in .*snapshots"):
-        read_manifest(Home(tmp_path), "gen-x")
+    with pytest.raises(QueryError, match=r"there is no snapshot gen-x in .*snapshots"):
+        snapshot_named(Home(tmp_path), "gen-x")
 
 
 @pytest.mark.long
