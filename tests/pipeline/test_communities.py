@@ -19,12 +19,15 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
+OTHERS = "Nils Holm keeps the mill in Voss."
+"""Names that no other text has, so that there are two parts."""
+
 
 @pytest.fixture(scope="module")
 def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
     made = load_settings(home=folder / "home", sources=folder / "sources")
-    write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "new.md": OTHERS})
     build(made)
     return folder
 
