@@ -32,6 +32,7 @@ _OUTCOMES = {
     "removed here": "removed here, and stay so",
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
+    "deleted there": "deleted there, or of another import, which stay until you delete the files here",
     "renamed": "with another path than there, which every system takes",
     "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
