@@ -151,6 +151,7 @@ def test_pages_that_an_edit_does_not_touch_keep_their_bytes_and_the_log_names_th
     )
     assert re.search(r"^\* \*\*Creation\*\*: entity \[Tomas Vik\]\(entities/tomas-vik-\w+\.md\)$", log, re.MULTILINE)
     assert "* **Deletion**: entity Priya Nair\n" in log
+    assert not re.search(r": .*\b(rank|chunk_ids)\b", log)
     changed = {path for path in after if path.startswith("entities/")} - kept
     assert changed
     assert changed <= links_of("log.md", log), "each page that changed is an entity of the log"
