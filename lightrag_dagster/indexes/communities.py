@@ -7,8 +7,7 @@ connected part of the graph is divided and named by itself, so that a change of 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
@@ -35,12 +34,6 @@ _MEMBERS = pa.schema([*((name, pa.string()) for name in _TEXTS), ("level", pa.in
 _Edge = tuple[str, str, float]
 
 
-class _Cluster(NamedTuple):
-    level: int
-    parent: int | None
-    members: list[str]
-
-
 def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     """Find the communities of a graph; entities without a relation are in none.
 
@@ -58,11 +51,13 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     edges = list(zip(*(ordered[name].to_pylist() for name in ("src_id", "tgt_id", "weight")), strict=True))
     rows = list[dict[str, object]]()
     for part, inner in enumerate(_parts(edges)):
-        clusters = _clusters(inner)
-        ids = {number: f"com-{digest(*sorted(one.members))}" for number, one in clusters.items()}
-        for number, one in clusters.items():
-            said = {"community_id": ids[number], "level": one.level, "parent_id": ids.get(one.parent), "part": part}
-            rows.extend(said | {"entity_id": entity} for entity in one.members)
+        members, placed = defaultdict[int | None, list[str]](list), _divided(inner)
+        for name, cluster, *_ in placed:
+            members[cluster].append(name)
+        ids = {cluster: f"com-{digest(*sorted(names))}" for cluster, names in members.items()}
+        for name, cluster, parent, level in placed:
+            said = {"community_id": ids[cluster], "parent_id": ids.get(parent), "entity_id": name}
+            rows.append(said | {"level": level, "part": part})
     with in_memory() as connection:
         connection.register("member", pa.Table.from_pylist(rows, _MEMBERS))
         connection.register("entity", entities)
@@ -87,8 +82,8 @@ def _parts(edges: Sequence[_Edge]) -> Collection[list[_Edge]]:
     return found.values()
 
 
-def _clusters(edges: Sequence[_Edge]) -> Mapping[int | None, _Cluster]:
-    """Return the clusters of all levels of a connected part by number; one that was not divided is there once."""
+def _divided(edges: Sequence[_Edge]) -> list[tuple[str, int, int | None, int]]:
+    """Return the names of a connected part, each with its cluster, that one's parent and the level, for all levels."""
     try:
         from graspologic_native import hierarchical_leiden
     except ImportError as error:
@@ -97,8 +92,6 @@ def _clusters(edges: Sequence[_Edge]) -> Mapping[int | None, _Cluster]:
         ) from error
     names = {name for edge in edges for name in edge[:2]}
     if len(names) < _LEAST_DIVIDED:
-        return {0: _Cluster(0, None, [*names])}
-    found: dict[int | None, _Cluster] = {}
-    for row in hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1):
-        found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, [])).members.append(row.node)
-    return found
+        return [(name, 0, None, 0) for name in names]
+    found = hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1)
+    return [(one.node, one.cluster, one.parent_cluster, one.level) for one in found]
