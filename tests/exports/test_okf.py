@@ -118,8 +118,10 @@ def test_a_page_says_what_is_known_and_where_it_stands(tmp_path: Path) -> None:
         '---\ntype: Document\ntitle: "«weir.md»"\nsource: "river"\npath: "weir.md"\n---\n\n'
         "# «weir\\.md»\n\nriver/weir\\.md\n"
     )
-    assert files["communities/weir-4c558b21963a/index.md"] == (
-        "# weir gauge\n\n* [Gauge](../../entities/gauge-4f542f73ac08.md) - About Gauge\n"
+    assert files["communities/bergen-06c83008e69f/index.md"] == (
+        "# weir marta gauge bergen\n\n* [Bergen](../../entities/bergen-06c83008e69f.md) - About Bergen\n"
+        "* [Gauge](../../entities/gauge-4f542f73ac08.md) - About Gauge\n"
+        "* [Marta](../../entities/marta-9d50691b06a5.md) - About Marta\n"
         "* [Weir](../../entities/weir-4c558b21963a.md) - About Weir\n"
     )
     assert "* [unknown](types/unknown-553a3db49a4a/index.md) - pages: 4\n" in files["index.md"]
