@@ -30,6 +30,7 @@ import re
 
 # The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
 _BODY = re.compile(r"<(\?xml|!doctype|error|html)\b.*?(</(error|html)>|\Z)", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(r"\A\[Errno -?\d+\] ")
 _TAG = re.compile(r"<[^<>]*>")
 _RAISED_IN = re.compile(r"\A(?:\w+: )?[\w.]+Error: ")
 _CHECK = re.compile(r"\Acheck \w+ of [\w/]+: ")
@@ -38,11 +39,11 @@ _SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of a library's error, on one line, for use in one of ours.
+    """Return the message of a library's error, on one line and without the system's number, for use in one of ours.
 
     XML and HTML that a server sent are cut to their code, message and title, or else to their text.
     """
-    return " ".join(_BODY.sub(_said, str(error)).split())
+    return " ".join(_NUMBER.sub("", _BODY.sub(_said, str(error))).split())
 
 
 def cause_of(text: str) -> str:

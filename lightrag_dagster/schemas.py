@@ -316,7 +316,7 @@ COMMUNITIES = table(
     column("community_id", pa.string(), "com- and a hash of the ids of its entities."),
     column("level", pa.int32(), "0 for the whole graph's communities; those of level 1 are parts of them."),
     column("parent_id", pa.string(), "The community that it is a part of.", nullable=True),
-    column("name", pa.string(), "Words that are frequent in it and rare elsewhere, the most telling first."),
+    column("name", pa.string(), "Words that are frequent in it and rarer in its connected part, the best first."),
     column("size", pa.int64(), "Number of entities."),
     column("relations", pa.int64(), "Relations between its entities."),
     column("weight", pa.float64(), "Sum of their weights."),

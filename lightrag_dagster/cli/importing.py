@@ -32,6 +32,7 @@ _OUTCOMES = {
     "removed here": "removed here, and stay so",
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
+    "deleted there": "deleted there, or of another import, which stay until you delete the files here",
     "renamed": "with another path than there, which every system takes",
     "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
@@ -136,8 +137,7 @@ def _import(
         documents, edited = made.documents, [name._asdict() for name in base.edited]
         facts = {"documents": documents.counts, "first_documents": documents.first, "chunks": made.chunks._asdict()}
         facts |= {"vectors": made.vectors, "cost_usd": made.cost_usd or 0.0, "edited": edited, "notes": notes}
-        facts["plan"] = made.plan.to_dict()
-        print_json({"source": options.source, "dry_run": options.dry_run, **said} | facts)
+        print_json({"source": options.source, "dry_run": options.dry_run, **said, **facts, "plan": made.plan.to_dict()})
         return
     for line in (*_lines(made, base, options), *(f"note: {note}" for note in notes)):
         console.print(line)
@@ -158,9 +158,9 @@ def _lines(made: imports.Imported, base: imports.StoredBase, options: ImportOpti
     if chunks.known:
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
-        advice = "set chunking.size, overlap and encoding as there, and import into a new source"
-        unless = "unless documents were edited, removed or left out"
-        yield f"Answers about texts that no chunk has here, not taken: {chunks.unused:,}; {unless}, {advice}"
+        causes = "as of documents edited, removed or left out, and of chunks cut by other methods, or by hand"
+        advice = "if chunking.size, overlap or encoding differ there, set them, and import into a new source"
+        yield f"Answers about texts that no chunk has here, not taken: {chunks.unused:,}, {causes}; {advice}"
     offered = options.kind == "lightrag" and not options.same_embedder
     how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."

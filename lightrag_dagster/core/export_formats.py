@@ -9,7 +9,7 @@ REPORT = "report"
 
 REPORT_FILE = "report.html"
 
-REPORT_REVISION = "8"
+REPORT_REVISION = "9"
 """Revision of the page: one of another revision is made again."""
 
-EXPORT_REVISION = "4"
+EXPORT_REVISION = "5"

@@ -1,7 +1,7 @@
 """Documents of another system as files of a source: safe paths, and no change to what a person changed."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,8 @@ class WrittenDocuments:
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that a person wrote or
     changed here, and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these
     count as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
-    `beside` as well: others had their path, are gone there, and may be what they were before.
+    `beside` as well: others had their path, are gone there, and may be what they were before. Those that an import
+    before had, and this one has not, are `deleted there`; their files stay.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -105,16 +106,14 @@ def _place(
             paths[identity] = here.get(entry.path, "")
         else:
             new.append((_path_of(one, text), identity, _name(one)))
-    gone = defaultdict[str, list[str]](list)
+    before = {entry.name: identity for identity, entry in record.items() if identity not in ids}
+    gone = Counter(entry.name for identity, entry in record.items() if identity not in ids)
     added = Counter(name for *_, name in new)
-    for identity, entry in record.items():
-        if identity not in ids:
-            gone[entry.name].append(identity)
     taken = {here[entry.path].casefold() for entry in record.values() if entry.path in here}
     known = {entry.path for entry in record.values()}
     for path, identity, name in sorted(new):
-        if is_whole and added[name] == len(gone[name]) == 1:  # edited there, which gave it another id
-            record[identity] = record.pop(*gone[name])
+        if is_whole and added[name] == gone[name] == 1:  # edited there, which gave it another id
+            record[identity] = record.pop(before[name])
             paths[identity] = here.get(record[identity].path, "")
             continue
         path = next(one for one in _paths(path, identity) if one.casefold() not in taken and digest(one) not in known)
@@ -122,6 +121,9 @@ def _place(
         paths[identity], record[identity] = path, _ImportedFile(digest(path), "", name)
         if gone[name]:
             written.add("beside", path)
+    left = (here[entry.path] for identity, entry in record.items() if identity not in ids and entry.path in here)
+    for path in sorted(left) if is_whole else ():
+        written.add("deleted there", path)
     return paths
 
 

@@ -61,14 +61,14 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             silent += rows is None
             if rows:
                 answers[key_of(text)] = _answers(text, rows)
-        count = connection.table(_CLAIMS).shape[0] if paths[_CLAIMS] else 0
-        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if count else ()
-        claims, schema = _claims_of(rows)
+        has_claims = paths[_CLAIMS] and connection.table(_CLAIMS).shape[0]
+        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if has_claims else ()
+        facts, relations, lacking = _claims_of(rows)
         queries = {view: _OF_NO_UNIT.format(ids, view) for view, ids in _UNITS.items() if paths[view]}
         left = {view: next(_fetched(connection, query))[0] for view, query in queries.items()}
-        count -= left.get(_CLAIMS, 0)
-    if schema:
-        stores.notes.append(f"claims, which are facts if their text has their words and day: {count:,}")
+    if relations:
+        lost = f"; others, whose words or day their text lacks, do not come along: {lacking:,}" if lacking else ""
+        stores.notes.append(f"claims, which are facts: {sum(map(len, facts.values())):,}{lost}")
     if found := [f"{view} {lost:,}" for view, lost in left.items() if lost]:
         stores.notes.append(f"of no text unit that is there, which do not come along: {', '.join(found)}")
     if silent:
@@ -80,7 +80,8 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             for row in _fetched(connection, f"{_DOCUMENTS.format(most_bytes + 1)} ORDER BY id"):
                 yield StoredDocument(*row)
 
-    claims = dict.fromkeys(answers, (_NOTHING,)) | claims
+    claims = {key: (json.dumps({"facts": facts.get(key, [])}, ensure_ascii=False),) for key in answers.keys() | facts}
+    schema: dict[str, Mapping[str, object]] = {"types": _TYPES, "relations": relations} if relations else {}
     return StoredBase(GRAPHRAG, "graphrag", documents, answers, claims=claims, schema=schema, notes=stores.notes)
 
 
@@ -115,42 +116,42 @@ def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return answers_of(spelled)
 
 
-_NOTHING = '{"facts": []}'
-"""The answer about a text without claims."""
-
 _TYPES = {"other": "Any named entity."}
 _QUOTES = re.compile(r"(?<=[.!?])\s+|[\n\"“”]+")
 _AROUND = 4  # words of a date before its year; a quote has more
 
 
-def _claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], dict[str, Mapping[str, object]]]:
-    """Return the answer about each text by its key, and the schema of the pass, of the rows of graphrag_claims.sql.
+def _claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, list[dict[str, str]]], dict[str, object], int]:
+    """Return the facts of each text by its key, the relations of the schema, and the number of claims left out.
 
-    A relation is the type of a claim, with its marks. The words are the quotes that the text has, the time the words of
-    the text that say the first day: what is not in the text stays as it is, so that it is rejected and counted.
+    A row is one of graphrag_claims.sql. A relation is the type of a claim, with its marks. The words are the quotes
+    that the text has, the time the words of the text that say the first day: a claim that its text lacks is left out,
+    since too many of them would withhold the others.
     """
     facts = defaultdict[str, list[dict[str, str]]](list)
     relations = dict[str, object]()
-    names = dict[str, str]()
+    names, left_out = dict[str, str](), 0
     for text, kind, marks, subject, target, first, last, said in rows:
         kind = "".join(filter(str.isprintable, visible(" ".join(kind.split()))))
         name = (kind if folded(kind) else "claim") + (f" ({marks})" if marks else "")
         name = names.setdefault(folded(name), name)
         relations[name] = {"from": "other", **({"to": "other"} if target else {"value": "text"}), "dated": True}
-        words = _quoted(said, text)
+        passage, told = PassageText(text), facts[key_of(text)]
+        words = _quoted(said, passage)
         when = _as_dated(first, text) if first else last and f"until {last}"
+        if not words or (when and not passage.find(when)):
+            left_out += 1
+            continue
         end = {"object": _as_written(target, text)} if target else {"value": words}
         fact = {"subject": _as_written(subject, text), "relation": name, **end, "words": words, "when": when}
-        facts[key_of(text)].append(fact)
-    answers = {key: (json.dumps({"facts": found}, ensure_ascii=False),) for key, found in facts.items()}
-    return answers, {"types": _TYPES, "relations": relations} if relations else {}
+        told.append(fact)
+    return facts, relations, left_out
 
 
-def _quoted(said: str, text: str) -> str:
-    """Return the longest of some quotes that a text has; all of them where it has none."""
-    passage = PassageText(text)
+def _quoted(said: str, passage: PassageText) -> str:
+    """Return the longest of some quotes that a text has; empty where it has none."""
     quotes = [said, *(one for one in _QUOTES.split(said) if one.count(" ") >= _AROUND)]
-    return max((one for one in quotes if passage.find(one)), key=len, default=said)
+    return max((one for one in quotes if passage.find(one)), key=len, default="")
 
 
 def _as_dated(day: str, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, one_line
 
 _BLOCK = 1 << 20
 _KEY = re.compile(r'[\s{},]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
@@ -32,9 +32,8 @@ class JsonStores:
 
     def path(self, *names: str) -> Path | None:
         """Return the first of some files that is there, and not a link out of the folder."""
-        root = self.folder.resolve()
         paths = (self.folder / name for name in names)
-        return next((one for one in paths if one.is_file() and one.resolve().is_relative_to(root)), None)
+        return next((one for one in paths if one.is_file() and self.folder.resolve() in one.resolve().parents), None)
 
     def rows(self, name: str) -> Iterator[tuple[str, Row]]:
         """Yield key and row of a store, NAME.json or NAME.jsonl; of a damaged one, the rows before that.
@@ -52,7 +51,7 @@ class JsonStores:
                     yield key, row
         except (OSError, ValueError, RecursionError) as error:
             self.damaged.add(name)
-            self.notes.append(f"{path.name} is read up to row {count:,}, after which it is damaged: {error}")
+            self.notes.append(f"{path.name} is read up to row {count:,}, after which it is damaged: {one_line(error)}")
 
     def _object(self, file: TextIO) -> Iterator[tuple[str, Row]]:
         text, opened, closed = "", 0, 0  # braces between the rows

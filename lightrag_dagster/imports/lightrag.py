@@ -12,7 +12,7 @@ import numpy as np
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.imports.json_stores import JsonStores, Row
 from lightrag_dagster.imports.stored import EditedName, StoredBase, StoredDocument, key_of, valid
 from lightrag_dagster.stages.extraction.parsing import parse_response
@@ -54,8 +54,7 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
         stores.notes.append(
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
-    descriptions = _read_graph(stores)
-    if descriptions is not None:
+    if (descriptions := _read_graph(stores)) is not None:
         base.edited = _edited_names(descriptions, answers.values(), summaries)
     base.notes, base.is_whole = stores.notes, is_whole
     return base
@@ -196,7 +195,7 @@ def _read_graph(stores: JsonStores) -> dict[str, str] | None:
                 if kind in ("node", "edge"):
                     one.clear()
     except (LookupError, OSError, ValueError, ElementTree.ParseError) as error:
-        stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
+        stores.notes.append(f"{_FILE} cannot be read, so that names edited there are not known: {one_line(error)}")
         return None
     return descriptions
 

@@ -54,7 +54,7 @@ class StoredBase:
 
 def key_of(text: str) -> str:
     """Return a hash of the text of a chunk as documents have it here: equal to what was cut there, but for its ends."""
-    return text_digest(sanitise(text))
+    return text_digest(sanitise(valid(text)))
 
 
 def answers_of(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Facts become the rows of a source, whose columns state them.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,8 +65,7 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
     facts = [(place, row) for place, row in left if "subject" in row]
-    others = [(place, row) for place, row in left if "subject" not in row]
-    found = (one for place, row in others for one in _decisions(row, place, signed))
+    found = (one for place, row in left if "subject" not in row for one in _decisions(row, place, signed))
     over = sorted({column for _, row in left for column in row.keys() - _used(row)})
     return base, list({one.decision.content: one for one in found}.values()), _facts(facts), over
 
@@ -192,14 +192,14 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
         raise ValueError(
             f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
         )
-    placed = dict[str, list[tuple[str, Row]]]()
+    placed = dict[str, list[tuple[str, dict[str, Any]]]]()
     for kind, rows in zip(_KINDS, lists, strict=True):
         places = [f"{file.name}: {kind} {number}" for number in range(1, len(rows) + 1)]
         placed[kind] = [(place, _named(row, place, _OF_CHUNKS)) for place, row in zip(places, rows, strict=True)]
-    chunks = placed.pop("chunks")
-    by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
-    texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
-    of_text = {key_of(text): list[list[str]]() for text, _ in by_text}
+    chunks = [row | {"content": str(row.get("content", ""))} for _, row in placed.pop("chunks")]
+    by_text = sorted(chunks, key=lambda row: row["content"])  # not by the order of rows
+    texts = {str(row["source_id"]): key_of(row["content"]) for row in by_text if "source_id" in row}
+    of_text = {key_of(row["content"]): list[list[str]]() for row in chunks}
     left = list[tuple[str, Row]]()
     for kind, others in placed.items():
         for place, row in others:
@@ -209,16 +209,14 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
                 left.append((place, row))
 
     def documents() -> Iterator[StoredDocument]:
-        for number, (_, row) in enumerate(chunks):
-            identity = digest(*(str(row.get(name)) for name in ("source_id", "file_path", "content")))
-            yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
+        keys = [tuple(str(row.get(one)) for one in ("source_id", "file_path", "content")) for row in chunks]
+        several = Counter(key[:2] for key in {*keys})
+        for number, (key, row) in enumerate(zip(keys, chunks, strict=True)):
+            identity = digest(*key[: 3 if several[key[:2]] > 1 else 2])  # of one alone also when its text is corrected
+            yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), row["content"])
 
     answers = {text: answers_of(sorted(rows)) for text, rows in of_text.items() if rows or text != key_of("")}
     return StoredBase(TABLE, "a table", documents, answers) if chunks else None, left
-
-
-def _content(chunk: Row) -> str:
-    return str(chunk.get("content", ""))
 
 
 def _fields(row: Row, kind: str, place: str) -> list[str]:

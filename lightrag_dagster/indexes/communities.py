@@ -2,11 +2,12 @@
 
 Found by the Leiden algorithm (Traag, Waltman and van Eck, "From Louvain to Leiden", 2019), by modularity and weight, in
 the package `graspologic-native`; those with many entities are divided again. The relations go in sorted, with one seed,
-so that the same graph has the same communities on every machine. Their ids follow from their entities alone.
+so that the same graph has the same communities on every machine. Their ids follow from their entities alone. Each
+connected part of the graph is divided and named by itself, so that a change of another part leaves its communities.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
@@ -20,19 +21,17 @@ from lightrag_dagster.storage.duckdb import in_memory
 MOST_ENTITIES = 100
 """A community with more entities is divided, if it can be."""
 
-RECIPE = f"Leiden, of at most {MOST_ENTITIES}, named without stop words"
+_LEAST_DIVIDED = 8
+"""A connected part with fewer entities is one community."""
+
+RECIPE = f"Leiden of each part from {_LEAST_DIVIDED} on, of at most {MOST_ENTITIES}, named in it without stop words"
 """A name of the method; another one finds all communities again."""
 
 _NAME_WORDS = 4
-_MEMBERS = pa.schema(
-    [("community_id", pa.string()), ("level", pa.int32()), ("parent_id", pa.string()), ("entity_id", pa.string())]
-)
+_TEXTS = ("community_id", "parent_id", "entity_id")
+_MEMBERS = pa.schema([*((name, pa.string()) for name in _TEXTS), ("level", pa.int32()), ("part", pa.int32())])
 
-
-class _Cluster(NamedTuple):
-    level: int
-    parent: int | None
-    members: list[str]
+_Edge = tuple[str, str, float]
 
 
 def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
@@ -48,18 +47,17 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     Raises:
         SettingsError: the extra `graph` is not installed.
     """
-    clusters = _clusters(relations)
-    ids = {number: f"com-{digest(*sorted(one.members))}" for number, one in clusters.items()}
-    rows = [
-        {
-            "community_id": ids[number],
-            "level": one.level,
-            "parent_id": None if one.parent is None else ids[one.parent],
-            "entity_id": entity,
-        }
-        for number, one in clusters.items()
-        for entity in one.members
-    ]
+    ordered = relations.sort_by([("src_id", "ascending"), ("tgt_id", "ascending")])
+    edges = list(zip(*(ordered[name].to_pylist() for name in ("src_id", "tgt_id", "weight")), strict=True))
+    rows = list[dict[str, object]]()
+    for part, inner in enumerate(_parts(edges)):
+        members, placed = defaultdict[int | None, list[str]](list), _divided(inner)
+        for name, cluster, *_ in placed:
+            members[cluster].append(name)
+        ids = {cluster: f"com-{digest(*sorted(names))}" for cluster, names in members.items()}
+        for name, cluster, parent, level in placed:
+            said = {"community_id": ids[cluster], "parent_id": ids.get(parent), "entity_id": name}
+            rows.append(said | {"level": level, "part": part})
     with in_memory() as connection:
         connection.register("member", pa.Table.from_pylist(rows, _MEMBERS))
         connection.register("entity", entities)
@@ -70,19 +68,30 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     return found.select(COMMUNITIES.names).cast(COMMUNITIES)
 
 
-def _clusters(relations: pa.Table) -> Mapping[int, _Cluster]:
-    """Return the clusters of all levels by number; one that was not divided is there once."""
+def _parts(edges: Sequence[_Edge]) -> Collection[list[_Edge]]:
+    """Return the relations of each connected part of a graph, in their order."""
+    reached = dict[str, list[str]]()
+    for src, tgt, _ in edges:
+        small, large = sorted((reached.setdefault(src, [src]), reached.setdefault(tgt, [tgt])), key=len)
+        if small is not large:
+            large.extend(small)
+            reached |= dict.fromkeys(small, large)
+    found = defaultdict[int, list[_Edge]](list)
+    for edge in edges:
+        found[id(reached[edge[0]])].append(edge)
+    return found.values()
+
+
+def _divided(edges: Sequence[_Edge]) -> list[tuple[str, int, int | None, int]]:
+    """Return the names of a connected part, each with its cluster, that one's parent and the level, for all levels."""
     try:
         from graspologic_native import hierarchical_leiden
     except ImportError as error:
         raise SettingsError(
             "communities need the extra `graph`; install it with `pip install 'lightrag-dagster[graph]'`"
         ) from error
-    if not relations.num_rows:
-        return {}
-    ordered = relations.sort_by([("src_id", "ascending"), ("tgt_id", "ascending")])
-    edges = list(zip(*(ordered[name].to_pylist() for name in ("src_id", "tgt_id", "weight")), strict=True))
-    found: dict[int, _Cluster] = {}
-    for row in hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1):
-        found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, [])).members.append(row.node)
-    return found
+    names = {name for edge in edges for name in edge[:2]}
+    if len(names) < _LEAST_DIVIDED:
+        return [(name, 0, None, 0) for name in names]
+    found = hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1)
+    return [(one.node, one.cluster, one.parent_cluster, one.level) for one in found]

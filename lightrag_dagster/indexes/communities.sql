@@ -1,10 +1,10 @@
--- A row a community, from `member` (`community_id`, `level`, `parent_id`, `entity_id`), `entity`, `relation` and
--- `stop_word`; the variable `words` is the most words of a name. A community that could not be divided is one with its
--- parent.
+-- A row a community, from `member` (`community_id`, `level`, `parent_id`, `entity_id`, and the number of the connected
+-- part), `entity`, `relation` and `stop_word`; the variable `words` is the most words of a name. A community that could
+-- not be divided is one with its parent.
 CREATE TEMP TABLE community AS
 SELECT community_id, min(level) AS level, arg_min(parent_id, level) AS parent_id FROM member GROUP BY community_id;
 
-CREATE TEMP TABLE one AS SELECT DISTINCT community_id, entity_id FROM member;
+CREATE TEMP TABLE one AS SELECT DISTINCT community_id, entity_id, part FROM member;
 
 CREATE TEMP TABLE inner_relation AS
 SELECT s.community_id, count(*) AS relations, sum(r.weight ORDER BY r.src_id, r.tgt_id) AS weight
@@ -18,14 +18,18 @@ CREATE TEMP TABLE said AS
 SELECT entity_id, unnest(list_distinct(regexp_extract_all(lower(name || ' ' || description), '[\p{L}]{3,}'))) AS word
 FROM entity;
 
+-- Words tell by their part alone, so that no other part changes a name; in one that is not divided the frequent ones do.
 CREATE TEMP TABLE telling AS
-SELECT word, ln((SELECT count(*) FROM entity) / count(*)) AS telling
-FROM said ANTI JOIN stop_word USING (word) GROUP BY word HAVING telling > 0;
+WITH inside AS (SELECT DISTINCT entity_id, part FROM one),
+total AS (SELECT part, count(*) AS entities FROM inside GROUP BY part)
+SELECT part, word, ln(1 + any_value(entities) / count(*)) AS telling
+FROM said ANTI JOIN stop_word USING (word) JOIN inside USING (entity_id) JOIN total USING (part)
+GROUP BY part, word;
 
 CREATE TEMP TABLE named AS
 SELECT community_id, array_to_string(max_by(word, (score, word), getvariable('words')), ' ') AS name FROM (
     SELECT community_id, word, count(*) * any_value(telling) AS score
-    FROM one JOIN said USING (entity_id) JOIN telling USING (word)
+    FROM one JOIN said USING (entity_id) JOIN telling USING (part, word)
     GROUP BY community_id, word
 ) GROUP BY community_id;
 

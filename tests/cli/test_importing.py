@@ -123,8 +123,9 @@ def test_a_folder_of_graphrag_says_what_comes_along(
     assert said.splitlines()[:5] == [
         "Documents new: 2, first notes.txt",
         "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
-        "Answers about texts that no chunk has here, not taken: 1; unless documents were edited, removed or left out, "
-        "set chunking.size, overlap and encoding as there, and import into a new source",
+        "Answers about texts that no chunk has here, not taken: 1, as of documents edited, removed or left out, and of "
+        "chunks cut by other methods, or by hand; if chunking.size, overlap or encoding differ there, set them, and "
+        "import into a new source",
         "Vectors of chunks: 0 taken.",
         "Nothing was asked. The run that follows:",
     ]

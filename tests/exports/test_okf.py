@@ -118,8 +118,10 @@ def test_a_page_says_what_is_known_and_where_it_stands(tmp_path: Path) -> None:
         '---\ntype: Document\ntitle: "«weir.md»"\nsource: "river"\npath: "weir.md"\n---\n\n'
         "# «weir\\.md»\n\nriver/weir\\.md\n"
     )
-    assert files["communities/weir-4c558b21963a/index.md"] == (
-        "# weir gauge\n\n* [Gauge](../../entities/gauge-4f542f73ac08.md) - About Gauge\n"
+    assert files["communities/bergen-06c83008e69f/index.md"] == (
+        "# weir marta gauge bergen\n\n* [Bergen](../../entities/bergen-06c83008e69f.md) - About Bergen\n"
+        "* [Gauge](../../entities/gauge-4f542f73ac08.md) - About Gauge\n"
+        "* [Marta](../../entities/marta-9d50691b06a5.md) - About Marta\n"
         "* [Weir](../../entities/weir-4c558b21963a.md) - About Weir\n"
     )
     assert "* [unknown](types/unknown-553a3db49a4a/index.md) - pages: 4\n" in files["index.md"]
@@ -151,6 +153,7 @@ def test_pages_that_an_edit_does_not_touch_keep_their_bytes_and_the_log_names_th
     )
     assert re.search(r"^\* \*\*Creation\*\*: entity \[Tomas Vik\]\(entities/tomas-vik-\w+\.md\)$", log, re.MULTILINE)
     assert "* **Deletion**: entity Priya Nair\n" in log
+    assert not re.search(r": .*\b(rank|chunk_ids)\b", log)
     changed = {path for path in after if path.startswith("entities/")} - kept
     assert changed
     assert changed <= links_of("log.md", log), "each page that changed is an entity of the log"

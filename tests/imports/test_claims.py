@@ -92,7 +92,7 @@ def test_claims_are_facts_without_a_question(paid: Settings, tmp_path: Path, loo
     [planned] = made.plan.sources
     assert (planned.passes["claims"].chunks_new, planned.passes["claims"].chunks_stored) == (0, 2)
     assert base.notes == [
-        "claims, which are facts if their text has their words and day: 3",
+        "claims, which are facts: 3",
         "the schema of claims is read when lightrag.yaml has the line `readings: readings`",
     ]
     build(paid.model_copy(update={"readings": Path("readings")}))
@@ -118,16 +118,29 @@ def test_a_trial_writes_no_schema_and_says_the_same(paid: Settings, tmp_path: Pa
     assert yaml.safe_load(Path("readings/claims.yaml").read_text())["sources"] == ["notes"]
 
 
+LEFT_OUT = "others, whose words or day their text lacks, do not come along"
+LACKING = [
+    claim("JONAS FELD", "BERGEN", "ABSENCE", "He was never there, as all people say."),
+    claim("JONAS FELD", "NONE", "ABSENCE", CLOSED, start_date="2019-01-01T00:00:00"),
+    claim("JONAS FELD", "NONE", "ABSENCE", CLOSED, end_date="2019-01-01T00:00:00"),
+]
+
+
 @pytest.mark.long
-def test_what_a_text_lacks_is_rejected_and_counted(paid: Settings, tmp_path: Path) -> None:
-    lacking = [
-        claim("JONAS FELD", "BERGEN", "ABSENCE", "He was never there, as all people say."),
-        claim("JONAS FELD", "NONE", "ABSENCE", CLOSED, start_date="2019-01-01T00:00:00"),
-    ]
-    imported(paid, base_of(tmp_path / "output", [*CLAIMS, *lacking]))
-    lenient = paid.changed(extraction={"max_rejected_share": 0.5})
-    build(lenient.model_copy(update={"readings": Path("readings")}))
-    assert rows(paid, "SELECT facts, rejected_rows FROM read_facts WHERE facts > 0") == [(3, 2)]
+def test_what_a_text_lacks_is_left_out_and_counted_and_withholds_no_other(paid: Settings, tmp_path: Path) -> None:
+    base = base_of(tmp_path / "output", [*CLAIMS, *LACKING])
+    imported(paid, base)
+    assert base.notes[0] == f"claims, which are facts: 3; {LEFT_OUT}: 3"
+    build(paid.model_copy(update={"readings": Path("readings")}))
+    assert rows(paid, "SELECT facts, rejected_rows FROM read_facts WHERE facts > 0") == [(3, 0)]
+
+
+def test_a_text_whose_claims_are_left_out_is_asked_about_no_more(tmp_path: Path) -> None:
+    base = base_of(tmp_path / "output", LACKING)
+    assert (said_by(base), base.notes) == ([], [f"claims, which are facts: 0; {LEFT_OUT}: 3"])
+    assert set(base.schema["relations"]) == {"absence", "absence (no object)"}
+    left = claim("ULLA", "NONE", "ABSENCE", "Nobody said this.", text_unit_id="u2")
+    assert base_of(tmp_path / "more", [*CLAIMS, left]).claims[key_of(OFFICE)] == ('{"facts": []}',)
 
 
 @pytest.mark.long
@@ -178,8 +191,7 @@ def test_the_longest_of_several_quotes_counts(tmp_path: Path) -> None:
     several = f'"He slept, they say." "{CLOSED}"\n"Station 14."'
     [fact] = said_by(base_of(tmp_path, [CLAIMS[0] | {"source_text": several}]))
     assert fact["words"] == CLOSED
-    [fact] = said_by(base_of(tmp_path, [CLAIMS[0] | {"source_text": "He slept for long. Station 14."}]))
-    assert fact["words"] == "He slept for long. Station 14."  # a name alone says nothing
+    assert said_by(base_of(tmp_path, [CLAIMS[0] | {"source_text": "He slept for long. Station 14."}])) == []
 
 
 @pytest.mark.parametrize(
@@ -187,8 +199,6 @@ def test_the_longest_of_several_quotes_counts(tmp_path: Path) -> None:
     [
         ("2021-03-01T00:00:00", "2021-03-31T00:00:00", "of March 2021"),
         ("2021-03-01", "NONE", "of March 2021"),
-        ("2021-03-02", "2021-03-02", "2021-03-02"),
-        ("NONE", "2021-03-31", "until 2021-03-31"),
         ("none", None, ""),
         ("2021", "", "2021"),
     ],
@@ -196,6 +206,12 @@ def test_the_longest_of_several_quotes_counts(tmp_path: Path) -> None:
 def test_a_day_is_in_the_words_of_the_text(tmp_path: Path, first: str, last: str | None, when: str) -> None:
     [fact] = said_by(base_of(tmp_path, [CLAIMS[0] | {"start_date": first, "end_date": last}]))
     assert fact["when"] == when
+
+
+@pytest.mark.parametrize("days", [("2021-03-02", "2021-03-02"), ("NONE", "2021-03-31")])
+def test_a_day_that_the_text_lacks_is_no_fact(tmp_path: Path, days: tuple[str, str]) -> None:
+    odd = CLAIMS[0] | dict(zip(("start_date", "end_date"), days, strict=True))
+    assert said_by(base_of(tmp_path, [odd])) == []
 
 
 @pytest.mark.parametrize(

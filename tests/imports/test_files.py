@@ -132,6 +132,9 @@ def test_links_and_other_things_in_the_way_are_left_alone(tmp_path: Path) -> Non
     assert [one.name for one in outside.iterdir()] == ["a.txt"]
 
 
+GONE = "deleted there"
+
+
 def there(**texts: str) -> list[StoredDocument]:
     """Return documents by their ids, whose first letter says which of three paths they have; two differ in case."""
     return [
@@ -157,17 +160,17 @@ def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     ("before", "now", "counts", "texts"),
     [
         # deleted there: it stays here, and the other is not written over it
-        ({"p1": "one", "p2": "two"}, {"p2": "two"}, {"unchanged": 1}, ["one", "two"]),
-        ({"p1": "one", "p2": "two"}, {"p1": "one"}, {"unchanged": 1}, ["one", "two"]),
+        ({"p1": "one", "p2": "two"}, {"p2": "two"}, {"unchanged": 1, GONE: 1}, ["one", "two"]),
+        ({"p1": "one", "p2": "two"}, {"p1": "one"}, {"unchanged": 1, GONE: 1}, ["one", "two"]),
         # edited there under its id, or under another one
         ({"p1": "one", "P": "two"}, {"p1": "one", "P": "new"}, {"unchanged": 1, "changed": 1}, ["new", "one"]),
         ({"p1": "one", "P1": "two"}, {"p1": "one", "P2": "new"}, {"unchanged": 1, "changed": 1}, ["new", "one"]),
         ({"p1": "one", "p2": "two"}, {"p3": "new", "p2": "two"}, {"unchanged": 1, "changed": 1}, ["new", "two"]),
         ({"p1": "one", "P1": "two"}, {"p2": "new", "P2": "newer"}, {"changed": 2}, ["new", "newer"]),
         # which of two was edited is not known
-        ({"p1": "one", "p2": "two"}, {"p3": "new"}, {"new": 1, "beside": 1}, ["new", "one", "two"]),
-        ({"p1": "one"}, {"p2": "a", "p3": "b"}, {"new": 2, "beside": 2}, ["a", "b", "one"]),
-        ({"p1": "one"}, {"p2": "one", "p3": "b"}, {"new": 2, "beside": 2}, ["b", "one", "one"]),
+        ({"p1": "one", "p2": "two"}, {"p3": "new"}, {"new": 1, "beside": 1, GONE: 2}, ["new", "one", "two"]),
+        ({"p1": "one"}, {"p2": "a", "p3": "b"}, {"new": 2, "beside": 2, GONE: 1}, ["a", "b", "one"]),
+        ({"p1": "one"}, {"p2": "one", "p3": "b"}, {"new": 2, "beside": 2, GONE: 1}, ["b", "one", "one"]),
         # an id stays the same document under another path
         ({"p1": "one"}, {"p1": "one", "p2": "two"}, {"unchanged": 1, "new": 1}, ["one", "two"]),
         ({"p1": "one", "o": "two"}, {"p1": " ", "o": "new"}, {"empty": 1, "changed": 1}, ["new", "one"]),
@@ -186,6 +189,15 @@ def test_a_file_stays_that_of_its_document(
     first = files(tmp_path)
     assert not write(tmp_path, there(**now)[::-order]).counts.keys() & {"new", "changed", "beside"}
     assert files(tmp_path) == first
+
+
+def test_what_was_deleted_there_is_told_while_its_file_is_here(tmp_path: Path) -> None:
+    write(tmp_path, there(p1="one", P="two", o="three"))
+    made = write(tmp_path, there(p1="one"))
+    assert (made.counts[GONE], made.first[GONE].startswith("Plan")) == (2, True)
+    assert write_documents(tmp_path, lambda: there(p1="one"), 1000, is_whole=False).counts[GONE] == 0
+    (tmp_path / "other.txt").unlink()
+    assert write(tmp_path, there(p1="one")).counts[GONE] == 1
 
 
 def test_a_file_is_not_given_to_another_document_while_not_all_are_read(tmp_path: Path) -> None:

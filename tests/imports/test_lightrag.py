@@ -123,6 +123,10 @@ def test_a_chunk_is_known_by_its_text_but_for_its_ends(tmp_path: Path) -> None:
     assert key_of(FLOOD) != key_of(FLOOD + "x")
 
 
+def test_a_chunk_with_half_a_pair_is_known_by_what_its_file_has() -> None:
+    assert key_of("Anna\ud800 met Bo.") == key_of("Anna? met Bo.")
+
+
 def test_answers_of_other_kinds_are_left_out(tmp_path: Path) -> None:
     stores = rows_of(TEXTS)
     *_, last = stores["text_chunks"].values()

@@ -196,6 +196,27 @@ def test_a_custom_graph_that_was_corrected_is_taken_again(settings: Settings, tm
     }
 
 
+def test_a_chunk_that_was_corrected_keeps_its_file_beside_others_of_its_path(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """As pieces of one document; where two have the same id as well, all are kept."""
+    pieces = [
+        {"content": f"{one} text.", "source_id": f"doc-{at}", "file_path": "a.txt"} for at, one in enumerate("ABC")
+    ]
+    now = [pieces[0] | {"content": "New text."}, pieces[1] | {"content": "Newer text."}, pieces[2]]
+    unlucky = [now[0], now[1] | {"source_id": "doc-0"}, now[2]]
+    counts = []
+    for chunks in (pieces, now, unlucky, now):
+        (tmp_path / "a.json").write_text(json.dumps({"chunks": chunks}))
+        base = read_table(tmp_path / "a.json", SIGNED)[0]
+        assert base
+        made = write_documents(tmp_path / "out", base.documents, 1000).counts
+        counts.append([made[one] for one in ("new", "changed", "unchanged", "beside", "deleted there")])
+        found = {one.read_text() for one in (tmp_path / "out").glob("*.txt")}
+        assert {one["content"] for one in chunks} == found
+    assert counts == [[3, 0, 0, 0, 0], [0, 2, 1, 0, 0], [2, 0, 1, 2, 2], [0, 0, 3, 0, 2]]
+
+
 def test_an_empty_chunk_is_a_document_without_text_alone(settings: Settings, tmp_path: Path) -> None:
     row = {"entity_name": "Lost", "source_id": "doc-4"}
     for chunk, rows, unused in (("doc-3", [], 0), ("doc-4", [row], 1)):
@@ -230,6 +251,7 @@ def test_a_chunk_of_many_rows_loses_none(tmp_path: Path) -> None:
         ("a.jsonl", '{"title": "no name"}\n', DecisionError),
         ("a.jsonl", '{"source": "A", "description": "to what?"}\n', DecisionError),
         ("a.csv", f"name,description\n{'x' * 300},d\n", DecisionError),
+        ("a.csv", "name,type\nA,b,c\n", SourceError),
     ],
 )
 @pytest.mark.usefixtures("uncollected")
@@ -237,8 +259,9 @@ def test_a_file_that_cannot_be_taken_is_refused_by_its_name(
     tmp_path: Path, name: str, text: str, error: type[Exception]
 ) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(error, match=name):
+    with pytest.raises(error, match=name) as raised:
         read_table(tmp_path / name, SIGNED)
+    assert "Errno" not in str(raised.value)
     with pytest.raises(SourceError, match="missing"):
         read_table(tmp_path / f"missing-{name}", SIGNED)
 

@@ -77,6 +77,24 @@ def test_a_large_community_is_divided_into_those_of_the_next_level() -> None:
     assert all(row["size"] <= MOST_ENTITIES for row in leaves)
 
 
+def test_a_part_keeps_its_communities_and_their_names_when_others_change() -> None:
+    names = {one: f"river dam {one}" for one in "abcd"} | {one: f"council town {one}" for one in "wxyz"}
+    alone = find_communities(entities_of(TWO, **names), table_of(TWO)).to_pylist()
+    others = [*((f"n{one:03}", f"n{one % 7:03}", 2.0) for one in range(7, 90)), ("p", "q", 1.0)]
+    names |= {f"n{one:03}": "a dam of the town" for one in range(90)}
+    found = find_communities(entities_of(TWO + others, **names), table_of(TWO + others)).to_pylist()
+    assert [row for row in found if set(row["entity_ids"]) & {*"abcdwxyz"}] == alone
+    assert {row["name"] for row in alone} == {"river dam", "town council"}
+
+
+def test_a_small_part_is_one_community() -> None:
+    chain = [(one, other, 1.0) for one, other in zip("abcdef", "bcdefg", strict=True)]
+    [row] = find_communities(
+        entities_of(chain, **{one: f"river {one}" for one in "abcdefg"}), table_of(chain)
+    ).to_pylist()
+    assert (row["size"], row["name"]) == (7, "river")
+
+
 def test_a_graph_without_relations_has_none() -> None:
     relations = table_of(TWO).slice(0, 0)
     assert find_communities(entities_of(TWO), relations).num_rows == 0

@@ -19,12 +19,15 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
+TEXTS = {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "mill.md": "Nils Holm keeps the mill in Voss."}
+"""Two parts: no other text has the names of the last one."""
+
 
 @pytest.fixture(scope="module")
 def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
     made = load_settings(home=folder / "home", sources=folder / "sources")
-    write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    write_source(made, "notes", TEXTS)
     build(made)
     return folder
 
@@ -60,7 +63,7 @@ def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.communities().equals(found)
     more = "Ulla Berg met Ida Wren in Oslo."
-    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "more.md": more})
+    write_source(settings, "notes", TEXTS | {"more.md": more})
     build(settings)
     assert communities(home).num_rows == found.num_rows + 1
     before = ("sql", "select count(*) as n from communities", "--format", "json", "--snapshot")

@@ -10,10 +10,11 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.report.bounds import BOUNDS
 from lightrag_dagster.report.fitting import size_of
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from tests.query.published import SOURCES, publish_sources
 from tests.report.homes import report
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 @pytest.mark.long
@@ -62,15 +63,18 @@ def test_relations_are_the_strongest_and_the_rest_is_counted(published_home: Pat
 
 
 @pytest.mark.long
-def test_a_graph_with_more_entities_is_drawn_by_its_communities(published_home: Path) -> None:
-    found = report(Home(published_home), bounds=replace(BOUNDS, entities=3))
+def test_a_graph_with_more_entities_is_drawn_by_its_communities(settings: Settings) -> None:
+    mill = "Nils Holm keeps the mill in Voss."  # which no other text names
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "mill.md": mill})
+    build(settings)
+    found = report(Home.of(settings), bounds=replace(BOUNDS, entities=3))
     drawn = found.data["drawn"]
     assert drawn["kind"] == "communities"
     assert sum(drawn["size"]) == found.contents.figures["entities"], "of this graph all entities have relations"
     assert sorted(one for members in drawn["members"] for one in members) == [0, 1, 2]
     assert [drawn["members"][node] for node in drawn["node_of"]]
     assert "nodes are communities, since there are more than 3 entities" in found.notes
-    few = report(Home(published_home), bounds=replace(BOUNDS, entities=3, communities=1))
+    few = report(Home.of(settings), bounds=replace(BOUNDS, entities=3, communities=1))
     left = sum(drawn["size"]) - few.data["drawn"]["size"][0]
     said = f"entities in communities that are too small to be drawn: {left:,}, in {len(drawn['size']) - 1}; "
     assert f"{said}`lightrag-dagster communities` lists them" in few.notes

@@ -164,9 +164,12 @@ WITH logged AS (
            row_number() OVER (PARTITION BY kind ORDER BY c.name, id) AS place,
            '* **' || CASE change WHEN 'added' THEN 'Creation' WHEN 'changed' THEN 'Update' ELSE 'Deletion' END || '**: '
            || kind || ' ' || link(c.name, coalesce('entities/' || p.page, 'documents/' || d.page))
-           || coalesce(': ' || nullif(array_to_string(columns, ', '), ''), '') AS said
-    FROM changed c LEFT JOIN page p ON entity_id = id LEFT JOIN document d ON doc_id = id
-    WHERE kind IN ('document', 'entity') OR columns <> ['chunk_ids']  -- no page shows where another stands
+           || coalesce(': ' || nullif(array_to_string(shown, ', '), ''), '') AS said
+    FROM (
+        -- No page shows where another stands, or the rank.
+        SELECT *, list_filter(columns, lambda one: one NOT IN ('chunk_ids', 'rank')) AS shown FROM changed
+    ) c LEFT JOIN page p ON entity_id = id LEFT JOIN document d ON doc_id = id
+    WHERE change <> 'changed' OR shown <> []
 ),
 paragraph AS (
     SELECT entity_id, string_agg(nullif(cell(text), ''), blank() ORDER BY place) AS content
