@@ -46,7 +46,7 @@ _REVISIONS = {
     "mentions": 10,
     "facts": 10,
     "merge": 15,
-    "stores": 16,
+    "stores": 17,
     "report": 6,
     "duplicates": 2,
 }
