@@ -105,7 +105,8 @@ def evaluate(
 def _set_mode(judged: Verdict) -> str:
     """Write a better mode than the default one into the settings file, and return what became of it."""
     if not judged.better:
-        return f"query.mode stays {judged.default}, since no mode finds more"
+        why = "too few questions were asked" if judged.too_few else "no mode finds more"
+        return f"query.mode stays {judged.default}, since {why}"
     mode, file = judged.better[0].mode, settings_file()
     text = file.read_bytes().decode() if file.is_file() else ""
     said = (read_settings(file).get("query") or {}).get("mode", QuerySettings().mode)

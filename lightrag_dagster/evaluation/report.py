@@ -64,6 +64,8 @@ def verdict(judged: Verdict) -> str:
         set_it = f"set `query.mode` to {judged.better[0].mode}"
         return f"more than the default mode {judged.default} find: {better} (recall@{K}); {set_it}"
     said = f"no mode finds more than the default mode {judged.default} (recall@{K})"
+    if judged.too_few:
+        said = f"fewer than ten questions do not tell if a mode finds more than {judged.default}; add some"
     highest = f"highest means: {judged.best or 'none measured'}"
     return f"{said}; {highest}; nearer to the top find: {sooner} (MRR)" if sooner else f"{said}; {highest}"
 

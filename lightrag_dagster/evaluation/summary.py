@@ -28,6 +28,9 @@ K = 5
 _FEWEST = 5
 """Questions of a language from which its modes are shown apart."""
 
+_FEWEST_JUDGED = 10
+"""Questions from which a mode may be called better: one or two equal ones would give an interval without a width."""
+
 _KEPT_SNAPSHOTS = 10
 
 _ASKED = ["mode", "question_key"]
@@ -141,13 +144,15 @@ class Verdict(NamedTuple):
 
     `best` has the highest mean of recall, then of MRR. `better` are the modes whose recall is above that of the default
     mode by more than chance among the questions explains, the best first; none if the default mode was not measured.
-    `sooner` are likewise those with a higher MRR, of which no recall is below.
+    `sooner` are likewise those with a higher MRR, of which no recall is below. Both are empty if `too_few` questions
+    were asked.
     """
 
     default: str
     best: str | None
     better: list[Advantage]
     sooner: list[Advantage]
+    too_few: bool = False
 
 
 def judge_default(rows: pa.Table, default: str) -> Verdict:
@@ -161,10 +166,12 @@ def judge_default(rows: pa.Table, default: str) -> Verdict:
     order = [BESIDE.index("recall"), BESIDE.index("mrr")]
     best = max(means, key=lambda mode: (*means[mode][order], mode == default), default=None)
     compared = sorted(advantages(rows, [default]), key=lambda one: (*-means[one.mode][order], one.mode))
-    above = [one for one in compared if one.difference.low > 0]
+    too_few = any(one.difference.questions < _FEWEST_JUDGED for one in compared)
+    above = [one for one in compared if one.difference.low > 0 and not too_few]
     fewer = {one.mode for one in compared if one.metric == "recall" and one.difference.high < 0}
     better = [one for one in above if one.metric == "recall"]
-    return Verdict(default, best, better, [one for one in above if one.metric == "mrr" and one.mode not in fewer])
+    sooner = [one for one in above if one.metric == "mrr" and one.mode not in fewer]
+    return Verdict(default, best, better, sooner, too_few)
 
 
 class Carriers(NamedTuple):

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from lightrag_dagster.core.text.composed import as_typed
 from lightrag_dagster.core.text.terms import CJK, MARKS
 from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists
 
@@ -128,8 +129,8 @@ def title_of(text: str) -> str:
 
 
 def spans_of_words(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text with its case folded, and the spans of its words; a CJK character is a word."""
-    folded = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    """Return a text without case and accents, and the spans of its words; a CJK character is a word."""
+    folded = _POSSESSIVE.sub("", as_typed(unicodedata.normalize("NFKC", text).casefold()))
     return folded, [word.span() for word in _WORD.finditer(folded)]
 
 

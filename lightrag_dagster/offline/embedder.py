@@ -21,7 +21,7 @@ from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.terms import terms
 from lightrag_dagster.errors import SettingsError
 
-_VERSION = 4
+_VERSION = 5
 """Raise it when a vector changes: it is part of the key of stored vectors."""
 
 _BUCKETS = 1 << 16

@@ -18,7 +18,7 @@ from tests.loopback import Loopback
 from tests.query.published import publish_sources
 from tests.support import build, run, write_source
 
-TOWERS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel")
+TOWERS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel", "Ivy", "Juniper")
 FACTS = {f"{number}.md": f"The clock in tower {name} was repaired by nobody." for number, name in enumerate(TOWERS)}
 
 
@@ -110,6 +110,12 @@ def test_a_mode_that_wins_over_the_file_stays(
     wins = bool(variable or by_definitions)
     assert told.startswith("query.mode stays global" if wins else "query.mode is local now")
     assert ("LIGHTRAG_" in told, file.read_text() == said) == (wins, wins)
+
+
+def test_a_few_questions_set_no_mode() -> None:
+    assert _set_mode(Verdict("global", "local", [], [], too_few=True)) == (
+        "query.mode stays global, since too few questions were asked"
+    )
 
 
 def test_a_mode_is_set_by_questions_of_people_alone(

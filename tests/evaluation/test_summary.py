@@ -128,13 +128,13 @@ def test_modes_are_compared_with_the_controls_question_by_question() -> None:
 @pytest.mark.parametrize(
     ("recall", "default", "best", "better"),
     [
-        ({"fusion": [1] * 8, "mix": [0] * 8}, "fusion", "fusion", []),
-        ({"fusion": [1] * 8, "mix": [0] * 8}, "mix", "fusion", ["fusion"]),
-        # The mean is higher, but one question of eight may be chance.
-        ({"fusion": [1] * 8, "mix": [0] + [1] * 7}, "mix", "fusion", []),
+        ({"fusion": [1] * 10, "mix": [0] * 10}, "fusion", "fusion", []),
+        ({"fusion": [1] * 10, "mix": [0] * 10}, "mix", "fusion", ["fusion"]),
+        # The mean is higher, but one question of ten may be chance.
+        ({"fusion": [1] * 10, "mix": [0] + [1] * 9}, "mix", "fusion", []),
         # Of equal modes the default one is the best.
-        ({"fusion": [1] * 8, "mix": [1] * 8}, "mix", "mix", []),
-        ({"fusion": [1] * 8}, "mix", "fusion", []),
+        ({"fusion": [1] * 10, "mix": [1] * 10}, "mix", "mix", []),
+        ({"fusion": [1] * 10}, "mix", "fusion", []),
         ({}, "mix", None, []),
     ],
 )
@@ -143,6 +143,15 @@ def test_the_default_mode_is_judged(
 ) -> None:
     judged = judge_default(rows(1, recall), default)
     assert (judged.best, [one.mode for one in judged.better]) == (best, better)
+
+
+@pytest.mark.parametrize("questions", [1, 2, 9])
+def test_fewer_than_ten_questions_call_no_mode_better(questions: int) -> None:
+    judged = judge_default(rows(1, {"fusion": [1] * questions, "mix": [0] * questions}), "mix")
+    assert (judged.best, judged.better, judged.sooner) == ("fusion", [], [])
+    assert verdict(judged) == (
+        "fewer than ten questions do not tell if a mode finds more than mix; add some; highest means: fusion"
+    )
 
 
 @pytest.mark.parametrize(
@@ -186,7 +195,7 @@ def test_languages_with_five_questions_are_shown_apart() -> None:
 
 
 def test_of_modes_that_find_as_much_the_one_that_ranks_better_comes_first() -> None:
-    measured = rows(1, {"bm25": [1.0] * 8, "fusion": [1.0] * 8, "local": [0.0] * 8})
+    measured = rows(1, {"bm25": [1.0] * 10, "fusion": [1.0] * 10, "local": [0.0] * 10})
     ranks = pa.array([0.5 if mode == "bm25" else 1.0 for mode in measured["mode"].to_pylist()])
     measured = measured.set_column(measured.schema.get_field_index("mrr"), "mrr", ranks)
     assert [one.mode for one in judge_default(measured, "local").better] == ["fusion", "bm25"]

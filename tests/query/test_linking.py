@@ -101,6 +101,14 @@ def test_a_name_that_is_meant_as_often_as_not_keeps_its_words(
     assert linked("Who keeps Halden Weir Statoin?", seen) == links
 
 
+def test_a_name_is_linked_without_its_accents(tmp_path: Path) -> None:
+    names = ["Zoë Müller", "Đà Nẵng"]
+    write_text_index(tmp_path, ["Zoë Müller opened the bar.", "Zoë Müller went to Đà Nẵng."], names)
+    spread, visible = np.array([2, 1], dtype=np.int64), np.ones(2, dtype=np.bool_)
+    seen = Names(TextIndex.open(tmp_path), spread, visible, names.__getitem__)
+    assert linked("Did Zoe Muller see Da Nang?", seen) == {"zoe muller": 1, "da nang": 1}
+
+
 def test_names_like_few_unknown_words_are_looked_for(names: Names) -> None:
     unknown = [f"zq{number:x}" for number in range(3_000)]
     assert linked(f"Who is Marta Lindqvits? {' '.join(unknown)}", names) == {"marta lindqvist": 0.89}

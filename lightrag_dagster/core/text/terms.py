@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import snowballstemmer
 
+from lightrag_dagster.core.text.composed import as_typed
+
 _LONGEST_WORD = 64
 CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Range, for an expression, of characters of scripts without spaces."""
@@ -25,9 +27,12 @@ _RUN = re.compile(rf"([{_UNSPACED}]+)|([^\W_{_UNSPACED}]+(?:[{MARKS}]+[^\W_{_UNS
 _WIDTHS = re.compile(r"[\uff01-\uffdc]+")
 """Full-width and half-width forms; of other compatibility forms, such as `™`, NFKC makes letters of their word."""
 
-_CASES = re.compile("(?<=l)(?=u)|(?<=u)(?=ul)")
-_CASES_AND_FIGURES = re.compile(f"{_CASES.pattern}|(?<=[lu])(?=d)|(?<=d)(?=[lu])")
-"""Edges of parts, in a word of which each upper-case letter is `u`, each digit `d` and all else `l`."""
+_CASES = re.compile("(?<=l)(?=u)|(?<=u)(?=ul)|(?<=d)(?=u(?!ul|$))")
+_FIGURES = re.compile("(?<=[lu])(?=d)|(?<=d)(?=[lu])")
+"""Edges of parts, in a word of which each upper-case letter is `u`, each digit `d` and all else `l`.
+
+Digits end a part before a capital, as in *S3Bucket* and *Q3FY22*, but not before a single one, as in *3DModel*.
+"""
 
 _SHORTEST_PARTS = 3
 """Characters of the parts of a word, on average: shorter ones are those of a hash or a key, and say nothing."""
@@ -90,11 +95,18 @@ def _terms(word: str, figures: bool) -> tuple[Term, ...]:
     """Return the term of a word as it is written, and those of its parts; none for a stop word or a single letter."""
     pieces = [word]
     if not (word.isalpha() and word[1:].islower()):
-        shape = "".join("u" if one.isupper() else "d" if one.isdigit() else "l" for one in word)
-        edges = [found.start() for found in (_CASES_AND_FIGURES if figures else _CASES).finditer(shape)]
-        if 0 < len(edges) * _SHORTEST_PARTS < len(word):
-            pieces += [word[first:end] for first, end in pairwise([0, *edges, len(word)])]
-    return tuple(_term(one) for one in pieces if _carries(one.casefold()))
+        for part in _parts(word, _CASES):
+            pieces += [part, *(_parts(part, _FIGURES) if figures else [])]
+    return tuple(_term(one) for one in dict.fromkeys(pieces) if _carries(one.casefold()))
+
+
+def _parts(word: str, edges: re.Pattern[str]) -> list[str]:
+    """Return the parts of a word between edges, or the word if they are too short."""
+    shape = "".join("u" if one.isupper() else "d" if one.isdigit() else "l" for one in word)
+    cuts = [found.start() for found in edges.finditer(shape)]
+    if len(cuts) * _SHORTEST_PARTS >= len(word):
+        return [word]
+    return [word[first:end] for first, end in pairwise([0, *cuts, len(word)])]
 
 
 def _carries(folded: str) -> bool:
@@ -102,7 +114,7 @@ def _carries(folded: str) -> bool:
 
 
 def _term(word: str) -> Term:
-    folded = word.casefold()
+    folded = as_typed(word.casefold())
     # The English rules serve all of Latin script: they shorten a word the same way everywhere. A stemmer keeps state
     # while it works, so each call has its own, which threads cannot share.
     rules = next((rules for rules, script in _SCRIPTS.items() if script.match(folded)), "english")

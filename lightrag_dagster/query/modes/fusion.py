@@ -47,10 +47,11 @@ class Fusion:
     as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
     `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says little that they do
     not. A model's vectors count less where they agree with words in less than a part 1 / `agreeing` of the nearest
-    chunks, but `least_dense` of their weight: words of another language agree with nothing. The chunks of named
-    entities keep their places as a group; which of them has which goes by `among_named` times h² of similarity, and by
-    the walk. At most `beside_relations` relations are compared with the question, those of the `beside_chunks` nearest
-    chunks first, and the nearest `compared_relations` count.
+    chunks. The most that this takes is a part h of their weight, since words judge vectors only as far as one chunk has
+    them: a question in another language than the documents shares words by chance. The chunks of named entities keep
+    their places as a group; which of them has which goes by `among_named` times h² of similarity, and by the walk. At
+    most `beside_relations` relations are compared with the question, those of the `beside_chunks` nearest chunks first,
+    and the nearest `compared_relations` count.
     """
 
     names: float = 1.0
@@ -62,7 +63,6 @@ class Fusion:
     lexical: float = 4.0
     beside_words: float = 3.0
     agreeing: float = 2.0
-    least_dense: float = 0.1
     among_named: float = 1.0
     damping: float = 0.8
     steps: int = 6
@@ -91,11 +91,9 @@ def find_by_fusion(search: Search) -> Found:
     held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
     near = nearest()
     relations = relations_near(search, near.chunks, lexical, links) if how.relations else {}
+    agreed, by_words = 1 - held * (1 - min(1.0, how.agreeing * agreement(near.chunks, lexical))), how.lexical
     if snapshot.manifest.vectors.provider == "offline":
         agreed, by_words = 1.0, how.lexical * how.beside_words
-    else:
-        agreed = min(1.0, max(how.least_dense, how.agreeing * agreement(near.chunks, lexical)))
-        by_words = how.lexical
     direct = direct_scores(near.chunks, lexical, (how.dense * agreed, by_words * held**2), how.compared_chunks)
     spread = graph.entity_chunks.lengths
     filtered = filter_relations(search, relations)

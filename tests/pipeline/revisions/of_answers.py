@@ -311,7 +311,7 @@ def offline_names() -> dict[str, Any]:
 def offline_vectors() -> dict[str, Any]:
     """Return vectors of the offline embedder, and what it counts in a corpus."""
     texts = {name: (DOCUMENTS / name).read_text("utf-8") for name in _PASSAGES} | {"no words": "…"}
-    texts["widths and no spaces"] = "２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม"
+    texts["widths and no spaces"] = "２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, Café, S3Bucket"
     embedder = LexicalEmbedder(64)
     vectors = asyncio.run(embedder.embed_documents(list(texts.values())))
     counts = embedder.corpus_state(texts.values())

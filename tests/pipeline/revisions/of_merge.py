@@ -147,7 +147,7 @@ def stores() -> dict[str, Any]:
         found["nodes"] = sorted(map(repr, graph_rows(graph, "MATCH (n) RETURN label(n), n.*")))
         found["edges"] = sorted(map(repr, graph_rows(graph, "MATCH (a)-[r]->(b) RETURN label(r), a.*, r.*, b.*")))
         arrays = {path.name: _content(path) for path in sorted(generation.path(ADJACENCY).iterdir())}
-        words = text_terms("２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, FY2022")
+        words = text_terms("２０２２年のＡＩ ﾃﾞｰﾀ, น้ำท่วม, FY2022, Café, S3Bucket")
         found |= {"facts": _facts(), "words": words, "types": _types(), "terms": _terms()}
         return found | arrays | {"names of arrays": [*arrays]}
 

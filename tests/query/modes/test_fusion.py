@@ -183,6 +183,20 @@ def test_likeness_decides_by_names_and_by_the_words_that_one_chunk_has(
     assert sum(chunk.score or 0 for chunk in found.chunks) == pytest.approx(share, rel=0.1)  # both notes are rounded
 
 
+@pytest.mark.parametrize(
+    ("asked", "agreeing", "least", "most"),
+    [(STATION, 0.0, 0, 0), (STATION, 0.2, 0.4, 0.4), (STATION, 0.7, 1, 1), ("Wer schloss Station 14?", 0.0, 0.3, 0.5)],
+)
+def test_words_judge_vectors_as_far_as_one_chunk_has_them(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, asked: str, agreeing: float, least: float, most: float
+) -> None:
+    paths(knowledge, asked)  # opens the embedder
+    monkeypatch.setattr(fusion, "agreement", lambda *_: agreeing)
+    monkeypatch.setitem(vars(knowledge.snapshot.manifest.vectors), "provider", "openai")
+    (find,) = [step for step in knowledge.retrieve(asked, mode="fusion").steps if step.name == "find"]
+    assert least <= find.notes["weight of vectors"] <= most
+
+
 def test_without_seeds_there_is_no_start() -> None:
     none = np.zeros(1, dtype=np.float32)
     assert fusion.start_mass(fusion.Seeds(none, none, none), 0.5, 0.5, fusion.FUSION).tolist() == [0, 0]
