@@ -29,6 +29,11 @@ _MOST_BYTES = 1_000_000
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @field_validator("from_types", "to_types", "sources", mode="before", check_fields=False)
+    @classmethod
+    def _may_be_one(cls, given: object) -> object:
+        return [given] if isinstance(given, str) else given or ()
+
 
 class RelationSchema(_Strict):
     """A kind of fact: from which types, and to which, or with which kind of value."""
@@ -42,11 +47,6 @@ class RelationSchema(_Strict):
     single: bool = False
     description: str = ""
     example: str = ""
-
-    @field_validator("from_types", "to_types", mode="before")
-    @classmethod
-    def _is_list(cls, types: object) -> object:
-        return [types] if isinstance(types, str) else types
 
     @model_validator(mode="after")
     def _has_one_end(self) -> Self:
@@ -64,11 +64,6 @@ class Pass(_Strict):
     sources: tuple[Annotated[str, AfterValidator(composed)], ...] = ()
     types: dict[str, str] = Field(min_length=1)
     relations: dict[str, RelationSchema] = Field(min_length=1)
-
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _may_be_one(cls, sources: object) -> object:
-        return [sources] if isinstance(sources, str) else sources or ()
 
     @field_validator("types", mode="before")
     @classmethod
