@@ -110,11 +110,8 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
             f"the folder of schemas {folder} cannot be read: {error.strerror or error}; name one that is there, or none"
         ) from error
     found = [_read(file) for file in files]
-    for one in found:
-        if one.name == OF_COLUMNS:
-            raise SettingsError(
-                f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file"
-            )
+    if any(one.name == OF_COLUMNS for one in found):
+        raise SettingsError(f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file")
     if twice := [name for name, number in Counter(one.name for one in found).items() if number > 1]:
         raise SettingsError(f"{folder}: two files are the pass {twice[0]}; remove one of them")
     return {one.name: one for one in found}
