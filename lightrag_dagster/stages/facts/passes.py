@@ -32,7 +32,7 @@ class _Strict(BaseModel):
     @field_validator("from_types", "to_types", "sources", mode="before", check_fields=False)
     @classmethod
     def _may_be_one(cls, given: object) -> object:
-        return [given] if isinstance(given, str) else given or ()
+        return [given] if isinstance(given, str) else () if given is None else given
 
 
 class RelationSchema(_Strict):
