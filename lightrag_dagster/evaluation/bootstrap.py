@@ -30,8 +30,9 @@ def estimates(values: Values) -> list[Interval]:
 
     All columns are resampled alike, and the same values give the same interval in every run.
     """
-    columns = zip(values.T, resampled_means(values).T, strict=True)
-    return [interval(_mean(column), means, int(np.count_nonzero(~np.isnan(column)))) for column, means in columns]
+    known = (column[~np.isnan(column)] for column in values.T)
+    columns = zip(known, resampled_means(values).T, strict=True)
+    return [interval(float(one.mean()) if len(one) else np.nan, means, len(one)) for one, means in columns]
 
 
 def interval(mean: float, resampled: Values, questions: int) -> Interval:
@@ -52,8 +53,3 @@ def resampled_means(values: Values) -> Values:
         with np.errstate(invalid="ignore"):
             means.append((drawn @ np.where(known, values, 0.0)) / (drawn @ known))
     return np.concatenate(means)
-
-
-def _mean(column: Values) -> float:
-    known = column[~np.isnan(column)]
-    return float(known.mean()) if len(known) else float("nan")

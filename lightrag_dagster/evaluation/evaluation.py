@@ -67,21 +67,15 @@ def evaluate(
     judged = JUDGED.empty_table()
     if settings.llm.provider != "offline" and settings.query.mode in modes:
         judged = judge_answers(knowledge, questions)
-    rows = asked.join(measured, _KEYS).join(judged, _KEYS)
     keys = {one.question: digest(one.question, one.gold, K) for one in questions}
     languages = languages_of(knowledge, questions)
-    names = rows["question"].to_pylist()
-    for name, column in {
-        "sequence": pa.repeat(knowledge.manifest.sequence, rows.num_rows),
-        "snapshot_id": pa.repeat(knowledge.snapshot_id, rows.num_rows),
-        "question_key": pa.array([keys[question] for question in names], pa.string()),
-        "language": pa.array([languages.get(question) for question in names], pa.string()),
-    }.items():
-        rows = rows.append_column(name, column)
+    of_snapshot = {"sequence": knowledge.manifest.sequence, "snapshot_id": knowledge.snapshot_id}
+    rows = [
+        row | of_snapshot | {"question_key": keys[row["question"]], "language": languages.get(row["question"])}
+        for row in asked.join(measured, _KEYS).join(judged, _KEYS).to_pylist()
+    ]
     # Arrow's joins have no order.
-    return (
-        rows.select(EVALUATED_QUESTIONS.names).cast(EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
-    )
+    return pa.Table.from_pylist(rows, EVALUATED_QUESTIONS).sort_by([(key, "ascending") for key in _KEYS])
 
 
 class Judgement(NamedTuple):

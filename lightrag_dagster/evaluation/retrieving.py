@@ -47,7 +47,9 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
         ProviderError: a model gave no usable answer.
     """
     count = load_tokenizer(knowledge.settings.chunking.encoding).count
-    keywords = _keywords(knowledge, questions, modes)
+    keywords: Sequence[Keywords | None] = [None] * len(questions)
+    if any(mode in MODES and MODES[mode].keywords for mode in modes):  # once for all modes, before anything is timed
+        keywords = knowledge.map(lambda one: knowledge.keywords(one.question), questions)
     rerank = reranks(knowledge.settings)
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
@@ -103,15 +105,6 @@ def languages_of(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -
     known = dict(zip(*(told[name].to_pylist() for name in ("item", "language")), strict=True))
     found = {one.question: Counter(known[item] for item in one.gold if item in known) for one in questions}
     return {question: counts.most_common(1)[0][0] for question, counts in found.items() if counts}
-
-
-def _keywords(
-    knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]
-) -> Sequence[Keywords | None]:
-    """Return the keywords of each question, found once for all modes and before anything is timed."""
-    if not any(mode in MODES and MODES[mode].keywords for mode in modes):
-        return [None] * len(questions)
-    return knowledge.map(lambda one: knowledge.keywords(one.question), questions)
 
 
 def _items(found: Retrieval) -> Iterator[tuple[int, str]]:

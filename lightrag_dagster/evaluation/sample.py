@@ -1,6 +1,6 @@
 """A sample of the documents of a home, with all rows that were made from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -55,7 +55,14 @@ def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> 
     tables = SourceTables(home)
     chunks = [path for source, used in versions.items() for path in tables.paths("chunks", source, used["chunks"])]
     with in_memory() as connection:
-        chosen = _chosen(connection, tables, versions, count, first)
+        connection.execute("CREATE TEMP TABLE read (source VARCHAR, path VARCHAR, doc_id VARCHAR)")
+        for source, used in versions.items():
+            paths = tables.open("raw_documents", source, used["raw_documents"])
+            view_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
+            read = "SELECT ?, path, doc_id FROM stored WHERE status = 'processed'"
+            connection.execute(f"INSERT INTO read {read}", [source])
+        wanted = {"first": list(first), "count": count}
+        chosen = dict(connection.execute(read_sql(__package__, "sql/sample"), wanted).fetchall())
         if not chosen:
             raise StoreError(
                 f"no document was accepted in {home.name} yet; run `lightrag-dagster run` first, and if it did, "
@@ -63,23 +70,6 @@ def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> 
             )
         found = {one: rows_of_documents(connection, tables, one, versions[one], ids) for one, ids in chosen.items()}
     return Sample(found, home.files.count_rows(chunks))
-
-
-def _chosen(
-    connection: "duckdb.DuckDBPyConnection",
-    tables: SourceTables,
-    versions: Mapping[str, Mapping[str, str]],
-    count: int,
-    first: Sequence[str],
-) -> dict[str, list[str]]:
-    """Return the ids of the chosen documents, by source."""
-    connection.execute("CREATE TEMP TABLE read (source VARCHAR, path VARCHAR, doc_id VARCHAR)")
-    for source, used in versions.items():
-        paths = tables.open("raw_documents", source, used["raw_documents"])
-        view_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
-        connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
-    wanted = {"first": list(first), "count": count}
-    return dict(connection.execute(read_sql(__package__, "sql/sample"), wanted).fetchall())
 
 
 def rows_of_documents(

@@ -117,10 +117,7 @@ def to_ask(situation: Situation, gold: Mapping[str, Tables]) -> Counter[str]:
 
     `gold` are the rows of their chunks by source, as `Passages` has them.
     """
-    asked = Counter[str]()
-    for table, stored, todays in _recipes(situation, gold):
-        asked[table] += stored != todays
-    return asked
+    return Counter(table for table, stored, todays in _recipes(situation, gold) if stored != todays)
 
 
 def _verdicts(situation: Situation, gold: Gold, found: Passages) -> set[str]:

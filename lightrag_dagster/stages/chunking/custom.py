@@ -57,12 +57,10 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
 
 def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int, str | None]:
     match span:
-        case (int(start), int(end), *rest) if 0 <= start <= end <= length:
-            match rest:
-                case [] | [None]:
-                    return start, end, None
-                case [str(context)]:
-                    return start, end, context or None
+        case (int(start), int(end)) | (int(start), int(end), None) if 0 <= start <= end <= length:
+            return start, end, None
+        case (int(start), int(end), str(context)) if 0 <= start <= end <= length:
+            return start, end, context or None
     raise SourceError(
         f"{function} returned {span!r} for {name}, which is not a span of its {length:,} characters; return tuples "
         "(start, end) or (start, end, context)"

@@ -29,6 +29,11 @@ _MOST_BYTES = 1_000_000
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @field_validator("from_types", "to_types", "sources", mode="before", check_fields=False)
+    @classmethod
+    def _may_be_one(cls, given: object) -> object:
+        return [given] if isinstance(given, str) else () if given is None else given
+
 
 class RelationSchema(_Strict):
     """A kind of fact: from which types, and to which, or with which kind of value."""
@@ -42,11 +47,6 @@ class RelationSchema(_Strict):
     single: bool = False
     description: str = ""
     example: str = ""
-
-    @field_validator("from_types", "to_types", mode="before")
-    @classmethod
-    def _is_list(cls, types: object) -> object:
-        return [types] if isinstance(types, str) else types
 
     @model_validator(mode="after")
     def _has_one_end(self) -> Self:
@@ -64,11 +64,6 @@ class Pass(_Strict):
     sources: tuple[Annotated[str, AfterValidator(composed)], ...] = ()
     types: dict[str, str] = Field(min_length=1)
     relations: dict[str, RelationSchema] = Field(min_length=1)
-
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _may_be_one(cls, sources: object) -> object:
-        return [sources] if isinstance(sources, str) else sources or ()
 
     @field_validator("types", mode="before")
     @classmethod
@@ -115,11 +110,8 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
             f"the folder of schemas {folder} cannot be read: {error.strerror or error}; name one that is there, or none"
         ) from error
     found = [_read(file) for file in files]
-    for one in found:
-        if one.name == OF_COLUMNS:
-            raise SettingsError(
-                f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file"
-            )
+    if any(one.name == OF_COLUMNS for one in found):
+        raise SettingsError(f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file")
     if twice := [name for name, number in Counter(one.name for one in found).items() if number > 1]:
         raise SettingsError(f"{folder}: two files are the pass {twice[0]}; remove one of them")
     return {one.name: one for one in found}

@@ -60,7 +60,7 @@ def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
 def test_a_recipe_that_is_as_good_goes_on(gold_home: Path, loopback: Loopback, model: str, questions: int) -> None:
     compared(settings_in(gold_home, model)).require_better()
     assert len(loopback.requests) == questions
-    assert asked(settings_in(gold_home, model)) == {"extractions": questions}
+    assert asked(settings_in(gold_home, model)) == ({"extractions": questions} if questions else {})
 
 
 @pytest.mark.long
@@ -225,7 +225,7 @@ def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Pat
     kept = with_passes(plain, tmp_path / "kept", works=f"sources: [ntoes]\n{WORKS}", events=f"sources: ntoes\n{EVENTS}")
     assert compared(kept).difference.mean == 0.0
     other = with_passes(plain, tmp_path / "others", works=WORKS.replace("Somewhere", "A place"), events=EVENTS)
-    assert asked(other) == {"extractions": 0, "readings@works": 8, "readings@events": 0}
+    assert asked(other) == {"readings@works": 8}
     before = len(loopback.requests)
     loopback.chat = lambda body: answer(body, '{"facts": []}') if is_of_pass(body) else answer(body)
     found = compared(other)
