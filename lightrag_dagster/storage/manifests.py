@@ -10,7 +10,7 @@ from pydantic import Field
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings.models import EmbeddingProvider, EmbeddingSettings
 from lightrag_dagster.settings.sections import MergingSettings, TermsMode
-from lightrag_dagster.storage.records import Pointer, Record
+from lightrag_dagster.storage.records import Pointer, Record, SummedRecord
 
 MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again; delete that of an older one"
 """The next step where a record in the folder of a generation is damaged."""
@@ -194,7 +194,7 @@ class Gates(Record):
         return "; ".join([*self.faults, *(f"{rows}: {counts}" for rows, counts in self.difference.items())])
 
 
-class Manifest(Record):
+class Manifest(SummedRecord):
     """`manifest.json`: a published snapshot."""
 
     mended_by = MADE_AGAIN
@@ -208,7 +208,7 @@ class Manifest(Record):
     gates: Gates = Gates()
 
 
-class PublishedFiles(Record):
+class PublishedFiles(SummedRecord):
     """`files.json`: path below the home → facts."""
 
     mended_by = MADE_AGAIN

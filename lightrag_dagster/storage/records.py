@@ -1,9 +1,18 @@
 """Records: frozen JSON files, each written whole; and the pointers among them."""
 
+import zlib
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    computed_field,
+    model_validator,
+)
 
 from lightrag_dagster.errors import unread
 from lightrag_dagster.storage.files import atomic
@@ -16,6 +25,25 @@ class Record(BaseModel):
 
     mended_by: ClassVar[str] = "delete it and run `lightrag-dagster run`"
     """The next step for a person whose record is damaged."""
+
+
+class SummedRecord(Record):
+    """A record that is written with a checksum, so that one with another bit is damaged."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def crc32(self) -> int:
+        """A checksum of all else."""
+        return zlib.crc32(self.model_dump_json(exclude={"crc32"}).encode())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_as_written(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        written = values.pop("crc32", None) if isinstance(values, dict) else None
+        found = handler(values)
+        if written not in (None, found.crc32):
+            raise ValueError("it is not as it was written")
+        return found
 
 
 R = TypeVar("R", bound=Record)

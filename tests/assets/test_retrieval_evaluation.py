@@ -77,7 +77,7 @@ def test_modes_stand_beside_the_controls(offline: Settings, instance: dg.Dagster
 
 
 def test_a_default_mode_that_is_not_the_best_is_a_warning() -> None:
-    check = default_check(rows(1, {"mix": [0] * 8, "fusion": [1] * 8}), "mix")
+    check = default_check(rows(1, {"mix": [0] * 10, "fusion": [1] * 10}), "mix")
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.WARN
     assert "fusion by 1.000" in str(check.description)

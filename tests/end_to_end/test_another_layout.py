@@ -115,8 +115,8 @@ def test_a_table_that_cannot_be_taken_over_is_made_again(
 ) -> None:
     for path in Home(settings.home).source_table(table, "notes").glob("*.parquet"):
         other_type(path)
-    if table == "extractions":
-        with pytest.raises(StoreError, match=r"extractions/notes cannot be taken over \(.*\); go back to"):
+    if table in ("raw_documents", "extractions"):
+        with pytest.raises(StoreError, match=rf"{table}/notes cannot be taken over \(.*\); go back to"):
             run(settings)
         refuses(settings)
         shutil.rmtree(Home(settings.home).source_table(table, "notes"))

@@ -14,7 +14,7 @@ import lightrag_dagster
 from lightrag_dagster import schemas
 from lightrag_dagster.storage import layout as layouts
 from lightrag_dagster.storage.layout import RECORDS, layout
-from lightrag_dagster.storage.records import Pointer, Record
+from lightrag_dagster.storage.records import Pointer, Record, SummedRecord
 
 STATES = {"Format", "Left", "Collection", "Unfinished"}
 """Records that no other file follows from; each says how it is mended."""
@@ -77,7 +77,7 @@ def test_every_record_is_in_it() -> None:
 def _records(kind: type[Record]) -> Iterator[type[Record]]:
     for one in kind.__subclasses__():
         if one.__module__.startswith("lightrag_dagster."):
-            yield one
+            yield from () if one is SummedRecord else (one,)  # a base alone
             yield from _records(one)
 
 

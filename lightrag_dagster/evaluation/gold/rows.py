@@ -67,7 +67,7 @@ def read_gold(folder: Path | None, *, warns: bool = True) -> Gold:
         return Gold([], {}, set(), [])
     if not folder.exists():
         raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
-    files = files_of(folder, ".csv", ".tsv", ".txt", deep=True) if folder.is_dir() else [folder]
+    files = files_of(folder, ".csv", ".tsv", deep=True) if folder.is_dir() else [folder]
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name, warns))
@@ -94,7 +94,7 @@ def require_passages(gold: Gold, place: Path | None) -> None:
     if place is None:
         raise SettingsError("gold.folder is not set; `lightrag-dagster gold draft FILE` writes a file to name there")
     if not gold.open:
-        raise SettingsError(f"no .csv, .tsv or .txt in {place} has a passage; `lightrag-dagster gold draft` draws some")
+        raise SettingsError(f"no .csv or .tsv in {place} has a passage; `lightrag-dagster gold draft` draws some")
     raise SettingsError(
         f"none of the {len(gold.open):,} passages in {place} is done; write `done` as the verdict of those you read"
     )

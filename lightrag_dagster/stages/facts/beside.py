@@ -36,6 +36,8 @@ _DASH = "[-‐‑–—−~〜～]"
 _ALSO_AT = frozenset(("a", "à", "au", "al"))
 """Words for to that say the price of one too: 3 voitures à 40 €."""
 _YEAR = re.compile(r"(?:19|20)(?![05]0)\d\d")  # 2000 and 1950 are as often amounts
+_UNTIL = frozenset(("until", "till", "hasta", "até", "tot", "до"))
+"""Words that stand before a year or day rather than in a range."""
 _YEAR_ENDS = re.compile(r"\s?(?:[^\w\s%°]|\Z|年|год|г\.|rok|r\.)")  # and no noun: 900 to 1950 sheep
 
 
@@ -77,7 +79,7 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     is_alike = has_unit and (shares_sign or (one["ahead"] or "") in ("", other["ahead"]))
     if joined["tight"]:  # 5-7 kg
         return has_unit
-    if not joined["also"] and _is_time(text, one, other):
+    if not joined["also"] and _is_time(text, one, other, joined["to"] or ""):
         return False
     if joined["apart"]:
         word = text[max(0, one.start() - _NEAR) : one.start()].split()[-1:]
@@ -94,14 +96,18 @@ def _is_range(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     return not are_years and not _follows(text, one, "changes", end="", rest=_REST_OF_SENTENCE)
 
 
-def _is_time(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+def _is_time(text: str, one: re.Match[str], other: re.Match[str], to: str) -> bool:
     """Say whether the second of two amounts is a date, and not the first: $500 until 2024, EUR 20 bis 31.12.2024."""
+    is_until = to.strip().casefold() in _UNTIL
     first, last = (leading_precision(text[at : at + _NEAR]) for at in (one.start("core"), other.start("core")))
     is_day = last != "year" and len(one["number"]) <= 2  # 1 to 31 May 2024
     if _YEAR.fullmatch(one["number"]) or (not one["ahead"] and (first or is_day)):
         return False
-    is_year = _YEAR.fullmatch(other["core"]) and (one["ahead"] or _YEAR_ENDS.match(text, other.end("core")))
-    return bool(is_year if last == "year" else last)
+    is_year = _YEAR.fullmatch(other["core"]) and (
+        (is_until and one["ahead"]) or _YEAR_ENDS.match(text, other.end("core"))
+    )
+    is_range = not is_until and (3, "") < _whole(one) < _whole(other)  # $1,200 to 1,999
+    return bool(is_year and not is_range if last == "year" else last)
 
 
 def _shares_scale(text: str, one: re.Match[str], other: re.Match[str]) -> bool:

@@ -105,7 +105,7 @@ def unit_of(word: str) -> str:
         word = word.lower()
     plain = _HYPHEN.sub("", word).rstrip("." if is_currency(word) else "")
     first = _FIRST.match(word)
-    whole = meanings("units").get(plain.casefold())
+    whole = (meanings("units") | meanings("names of units")).get(plain.casefold())
     if whole or not first or first[0] == word:
         return whole or plain
     return unit_of(first[0]) + word[first.end() :]
@@ -114,7 +114,7 @@ def unit_of(word: str) -> str:
 @cache
 def currencies() -> frozenset[str]:
     """Return the signs, codes and names of currencies that may stand before an amount."""
-    return listed("currencies before") | {word for word, code in meanings("units").items() if code.isupper()}
+    return listed("currencies before") | {word for word, code in meanings("units").items() if code != "%"}
 
 
 @cache

@@ -50,7 +50,7 @@ class KeyedTable(Database):
         with self.begin() as connection:
             rows = connection.execute(self._select, given(keys)).all()
         sound = {row.key: row for row in rows if row.crc32 in (None, _sum(row[:-2]))}
-        if damaged := [row.key for row in rows if row.key not in sound]:
+        if damaged := [str(row.key) for row in rows if row.key not in sound]:
             number = counted(len(damaged), "row that is", "rows that are")
             _log.warning("%s has %s not as stored, and paid for again if asked; check the disk", self.name, number)
         self._try(self._remove, damaged)

@@ -22,9 +22,6 @@ AT_ONCE = 64 << 20
 """Most bytes that are read at once, in 0.05 s; larger files are read by a thread beside the caller."""
 
 _SECONDS_BETWEEN_LOOKS = 60.0
-_SECONDS_TO_PUBLISH = 0.1
-"""Time in which a manifest is written after `files.json`, where an old snapshot is published again. Seconds."""
-
 _UNKNOWN = FileSum(size=0, sha256="")
 
 
@@ -117,7 +114,8 @@ class FileChecks:
     def _opened(self, below: str) -> list[str]:
         """Return the files that opening a snapshot loads, or that LanceDB reads, below a name."""
         names = (name for name, one in self._files.items() if name.startswith(below) and one.sha256)
-        return [name for name in names if not name.endswith(".parquet")]
+        # A manifest has its own checksum, since it is written again when an old snapshot is published again.
+        return [name for name in names if not name.endswith((".parquet", MANIFEST))]
 
     def _name(self, path: Path) -> str:
         return str(path).removeprefix(f"{self._home.root}/")  # of thousands of shards with each SQL
@@ -128,12 +126,6 @@ class FileChecks:
             record = read_record((self._home.root / name).with_name(GRAPH_RECORD), BuiltGraph)
             return record.file if record else _UNKNOWN
         return self._files.get(name, _UNKNOWN)
-
-    def _is_published_again(self, manifest: Path) -> bool:
-        """Say whether a manifest is that of an old snapshot that was published again since it was opened."""
-        time.sleep(_SECONDS_TO_PUBLISH)
-        record = read_record(manifest.with_name(FILES), PublishedFiles)
-        return record is not None and record.files.get(self._name(manifest)) == FileSum.of(manifest)
 
     def _check_beside(self, name: str) -> None:
         try:
@@ -147,8 +139,7 @@ class FileChecks:
         """Note a file that is not as it was published; raises StoreError when the machine refuses."""
         path, reason = self._home.root / name, None
         try:
-            differs = FileSum.of(path).sha256 != self._published(name).sha256
-            if differs and not (path.name == MANIFEST and self._is_published_again(path)):
+            if FileSum.of(path).sha256 != self._published(name).sha256:
                 reason = OTHER_CONTENT
         except OSError as error:
             if self._home.bucket is None or not isinstance(error, FileNotFoundError):  # a cache may have removed it

@@ -78,8 +78,8 @@ def publish(
     # All that the manifest and the pointer lead to is on disk before they are; the vectors are since they were tagged.
     with atomic.replacing(generation.path(generations.MANIFEST)) as written:
         written.write_text(manifest.model_dump_json(indent=2), encoding="utf-8")
-        atomic.sync_tree(home.generation(generation.id))
         record_files(home, manifest, newest.snapshot_id if newest else None, written)
+        atomic.sync_tree(home.generation(generation.id))
     _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
 

@@ -149,10 +149,10 @@ class SourceTables:
         """Store a version that may have other columns with today's, and return its name; "" is one of no rows.
 
         A version that is lost keeps its name, so that it is missed. One with a column that has no values of today's
-        type, or that is damaged, is removed.
+        type, or that is damaged, is removed if other tables can make it again.
 
         Raises:
-            StoreError: such a one was paid for, or the disk refuses.
+            StoreError: none can, or the disk refuses.
         """
         if not version:
             return self.store(table, source, schema_of(table).empty_table()).name
@@ -162,9 +162,9 @@ class SourceTables:
         try:
             stored = [self.store(table, source, atomic.read_conforming(path, schema_of(table))) for path in paths]
         except StoreError as error:
-            if not isinstance(error.__cause__, pa.ArrowException):
+            if not isinstance(error.__cause__, pa.ArrowException) or isinstance(error.__cause__, MemoryError):
                 raise
-            if kind_of(table) in ("extractions", "readings"):  # which were paid for
+            if kind_of(table) in ("raw_documents", "extractions", "readings"):  # which may be gone, or were paid for
                 raise StoreError(
                     f"{self.home.source_table(table, source)} cannot be taken over ({one_line(error.__cause__)}); go "
                     "back to the version that wrote it, or remove that folder and run again: what is asked by today's "

@@ -181,11 +181,12 @@ def test_what_is_no_gold_file_is_passed_over_and_what_cannot_be_read_is_named(tm
         read_gold(tmp_path / "nowhere")
 
 
-def test_no_folder_and_an_empty_one_have_no_gold(tmp_path: Path) -> None:
+def test_no_folder_and_one_without_tables_have_no_gold(tmp_path: Path) -> None:
+    (tmp_path / "README.txt").write_text("Rows by Ana, in May.")
     assert read_gold(None) == read_gold(tmp_path) == Gold([], {}, set(), [])
 
 
-@pytest.mark.parametrize("name", ["first.txt", "first.TSV"])
+@pytest.mark.parametrize("name", ["first.tsv", "first.TSV"])
 def test_tables_are_read_by_the_endings_that_spreadsheets_give_them(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes("chunk\tkind\tverdict\tname\nt\tpassage\tdone\t\nt\tentity\t\tA\n".encode("utf-16"))
     assert [one.place for one in read_gold(tmp_path).rows] == [f"{name}:3"]

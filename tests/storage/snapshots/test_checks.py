@@ -15,7 +15,7 @@ from lightrag_dagster.storage.manifests import FileSum
 from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.snapshots import checks
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
-from lightrag_dagster.storage.snapshots.generations import GRAPH, MANIFEST
+from lightrag_dagster.storage.snapshots.generations import GRAPH
 from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.snapshots.verify import FILES, record_files
 
@@ -65,7 +65,6 @@ def load_and_wait(load: Callable[[CheckedGeneration], None], generation: Checked
     [
         ("generations/*/adjacency/chunks.arrow", load_arrays),
         ("generations/*/generation.json", load_arrays),
-        ("generations/*/manifest.json", load_arrays),
         ("lance/entity_vectors-*/data/*", load_vectors),
         ("generations/*/entities.parquet", load_table),
         ("generations/*/graph.kuzu", load_graph),
@@ -144,10 +143,12 @@ def test_an_error_of_others_is_damage_only_if_a_file_is_damaged(
         raise error
 
 
-def test_a_manifest_that_was_published_again_is_sound(generation: CheckedGeneration) -> None:
+def test_a_snapshot_whose_next_publication_was_killed_before_its_manifest_is_sound(
+    generation: CheckedGeneration, tmp_path: Path
+) -> None:
     manifest = require_published(generation.home)
-    write_record(generation.path(MANIFEST), manifest.model_copy(update={"sequence": manifest.sequence + 1}))
-    record_files(generation.home, manifest, None)
+    write_record(tmp_path / "next", manifest.model_copy(update={"sequence": manifest.sequence + 1}))
+    record_files(generation.home, manifest, None, tmp_path / "next")
     load_arrays(generation)
 
 

@@ -11,7 +11,17 @@ from lightrag_dagster.stages.documents.connectors.origin import ByURI, ListedFil
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 
 _GROUP = "lightrag_dagster.sources"
-_KINDS = {"path": str, "place": str, "size": Integral, "modified_at": datetime, "stamp": str}
+_KINDS = {
+    "path": str,
+    "place": str,
+    "size": Integral,
+    "modified_at": datetime,
+    "stamp": str,
+    "stamp_is_stable": bool,
+    "refused": str | None,
+    "kind": str,
+    "content": bytes | None,
+}
 
 
 def is_installed(scheme: str) -> bool:
@@ -53,7 +63,7 @@ def _check(listed: ListedFile) -> None:
     """Raise an error about a document that cannot be a row of a listing."""
     for name, kind in _KINDS.items():
         if not isinstance(value := getattr(listed, name), kind):
-            raise TypeError(f"{name} of {listed.path!r} is {value!r}, no {kind.__name__}")
+            raise TypeError(f"{name} of {listed.path!r} is {value!r}, no {getattr(kind, '__name__', kind)}")
     if not listed.stamp:
         raise ValueError(f"{listed.path!r} has no stamp, so that no change of it would be seen")
 
