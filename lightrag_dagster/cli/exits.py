@@ -53,7 +53,8 @@ class Commands(TyperGroup):
                     if any(name in one.opts for one in self.params):
                         cast(Any, error).message += f"; it stands before the command: {ctx.info_name} {name} …"
                     raise
-                if isinstance(error, BrokenPipeError):  # the reader of the rows has ended, as in `sql … | head`
+                # The reader of the rows has ended, as in `sql … | head`; rich makes a SystemExit of that.
+                if isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
                     raise typer.Exit(128 + signal.SIGPIPE) from error
                 # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
                 if stopped := signals.received(wait=not isinstance(error, Exception)):

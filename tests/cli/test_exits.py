@@ -327,6 +327,7 @@ def test_a_full_output_is_one_line_and_exit_code_2(
         pytest.param(["snapshots"], 0, marks=pytest.mark.long),
         pytest.param(["sql", "select 1"], 0, marks=pytest.mark.long),
         (["sql", "from range(9)", "--format", "csv"], 128 + signal.SIGPIPE),
+        (["snapshots", "--help"], 128 + signal.SIGPIPE),
     ],
 )
 def test_a_question_whose_answer_nobody_reads_ends_without_a_word(

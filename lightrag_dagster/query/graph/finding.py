@@ -65,6 +65,7 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
     if not matches:
         raise _unknown(seen, asked)
     best = [one for one in matches if one.kind == matches[0].kind]
+    best = [one for one in best if one.name == asked] or best  # of those that differ in accents or case
     if len(best) > 1 or (found > len(matches) and len(best) == len(matches)):
         raise _unclear(asked, best, found)
     (meant,) = best

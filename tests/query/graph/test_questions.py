@@ -113,6 +113,17 @@ def test_where_several_fit_there_is_a_choice(knowledge: KnowledgeBase) -> None:
         assert knowledge.find(one.entity_id).matches[0].kind == "id"
 
 
+def test_of_names_that_differ_in_accents_the_one_that_is_written_so_is_meant(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    texts = ("Élodie Géraud met Priya Nair in Oslo.", "Elodie Geraud leads the office in Bergen.")
+    publish_sources(settings, {"notes": {f"{number}.md": text for number, text in enumerate(texts)}})
+    with KnowledgeBase.open(settings=settings) as opened:
+        for name in ("Élodie Géraud", "Elodie Geraud"):
+            assert opened.entity(name).name == name
+        with pytest.raises(QueryError, match="may mean several entities"):
+            opened.entity("elodie géraud")
+
+
 def test_a_part_of_a_name_is_taken_with_a_note(knowledge: KnowledgeBase) -> None:
     assert knowledge.entity("Halden Weir").notes == ()
     assert knowledge.entity("grey owl").notes == ()
