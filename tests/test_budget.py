@@ -37,7 +37,7 @@ CODE = {
     "plan": 864,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
     "purge": 484,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions
     "query": 4275,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
-    "readers": 8954,  # encodings; pages of more programs; hidden, sealed, struck parts; scans; references; readers of others
+    "readers": 8954,  # encodings; pages of more programs; hidden, sealed, struck parts; scans; readers of others
     "report": 800,  # numbers of facts, contradictions; checks of large files
     "resources": 75,
     "serving": 905,  # a priced stream is complete before its first line; clients that do not read; places of buckets
