@@ -92,6 +92,6 @@ def _divided(edges: Sequence[_Edge]) -> list[tuple[str, int, int | None, int]]:
         ) from error
     names = {name for edge in edges for name in edge[:2]}
     if len(names) < _LEAST_DIVIDED:
-        return [(name, 0, None, 0) for name in names]
+        return [(name, 0, None, 0) for name in sorted(names)]
     found = hierarchical_leiden(edges, max_cluster_size=MOST_ENTITIES, seed=1)
     return [(one.node, one.cluster, one.parent_cluster, one.level) for one in found]

@@ -12,7 +12,6 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.models.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.verify import record_files
 from tests.cli.test_cli import command
 
 NUMBERS = ["133,323–666,615", "$0.0216–0.1080", "1,160,482", "2026-11-21 21:16"]
@@ -105,7 +104,6 @@ def large_home(published_home: Path, tmp_path: Path) -> Path:
     manifest = Manifest.model_validate_json(path.read_bytes())
     rows = manifest.rows | {"raw_documents": 1_234_567, "entities": 12_345_678, "relations": 87_654_321}
     path.write_text(manifest.model_copy(update={"rows": rows}).model_dump_json())
-    record_files(Home(home), manifest, None)
     with BatchLedger(Home(home).batches) as ledger:
         ledger.save(
             Batch(
