@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, QueryError, StoreError
 from lightrag_dagster.purge.documents import stored_documents
 from lightrag_dagster.query import snapshot
 from lightrag_dagster.query.filters.filters import Filters
@@ -65,7 +65,7 @@ def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
         assert knowledge.snapshot_id == first
         assert "2001" in knowledge.context("Who built the gauge at Halden Weir?", mode="naive")
     snapshots.pin(home, "audit", None)
-    with pytest.raises(StoreError, match="no snapshot audit"):
+    with pytest.raises(QueryError, match="no snapshot audit"):
         KnowledgeBase.open(settings.home, "audit", settings=settings)
 
 
