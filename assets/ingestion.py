@@ -50,7 +50,7 @@ def _pass_gate(context: dg.AssetExecutionContext, settings: Settings, step: str)
     if step == "raw_documents" or (step in ("extractions", "readings") and first not in chosen):
         from lightrag_dagster.evaluation.gold.gate import let_through, try_gold
 
-        compared = try_gold(settings, settings, account_of(context, settings).run)
+        compared = try_gold(settings, run=account_of(context, settings).run)
         if isinstance(compared, str):
             context.log.warning(f"{compared}; going on")
         else:

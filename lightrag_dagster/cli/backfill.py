@@ -85,7 +85,7 @@ def _gate(console: Console, settings: Settings, account: str, about: dict[str, o
         WorseRecipeError: they are worse than the stored rows.
     """
     with one_step(terminal(stderr=True), "making the gold passages"):
-        compared = try_gold(settings, settings, account)
+        compared = try_gold(settings, run=account)
     if isinstance(compared, str):
         about["gold"] = None
         console.print("Going on without a comparison." if told else f"{compared}; going on.", style="yellow")

@@ -119,7 +119,7 @@ def test_another_machine_drafts_gold_and_compares_a_recipe_with_it(in_bucket: Se
     for one in rows:
         one[7] = "done" if one[1] == "passage" else ""
     write_new_csv(tmp_path / "gold.csv", COLUMNS, rows, SettingsError)
-    compared = try_gold(settings, settings)
+    compared = try_gold(settings)
     assert isinstance(compared, Comparison)
     assert (compared.difference.mean, compared.difference.questions) == (0.0, 8)
 

@@ -138,14 +138,14 @@ def _recipes(situation: Situation, gold: Mapping[str, Tables]) -> Iterator[tuple
             yield from ((table, one, recipes.row_recipe(table)) for one in stored)
 
 
-def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Comparison | str:
+def try_gold(settings: Settings, tried: Settings | None = None, run: str | None = None) -> Comparison | str:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
 
     Args:
         settings: The settings of the home, with its gold.
-        tried: The other settings; the same ones before a backfill, which need not be compared twice.
+        tried: The other settings; None before a backfill by `settings`, which need not be compared twice.
         run: The run whose calls they are; else one of their own.
 
     Returns:
@@ -158,12 +158,12 @@ def try_gold(settings: Settings, tried: Settings, run: str | None = None) -> Com
         StoreError: a table is damaged.
     """
     gold, situation = read_gold(settings.gold.folder), Situation.looking(settings)
-    found = to_compare(situation, gold, again=tried is not settings)
+    found = to_compare(situation, gold, again=tried is not None)
     if isinstance(found, str):
         return found
     judged = partial(judge, gold, found.located, curation=situation.decided.curation, types=settings.merging.types)
     with temporary_folder("lightrag-gold-") as folder:
-        made = TemporaryHome(tried, folder, run)
+        made = TemporaryHome(tried or settings, folder, run)
         reports = [made.ingest_all(one, rows["raw_documents"], rows["chunks"]) for one, rows in found.tables.items()]
         usage = sum((one.usage for several in reports for one in several), Usage())
         before = judged(made.readable(source, rows) for source, rows in found.tables.items())

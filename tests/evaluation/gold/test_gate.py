@@ -26,7 +26,7 @@ from tests.support import FLOOD, OFFICE, RIVER, build, snapshot_contents, write_
 
 
 def compared(settings: Settings, run: str | None = None) -> Comparison:
-    found = try_gold(settings, settings, run)
+    found = try_gold(settings, run=run)
     assert isinstance(found, Comparison)
     return found
 
@@ -69,7 +69,7 @@ def test_a_recipe_that_was_let_through_is_not_asked_about_again_until_gold_or_re
 ) -> None:
     same, worse = settings_in(gold_home, "same"), settings_in(gold_home, "bad")
     let_through(same, compared(same))
-    assert str(try_gold(same, same)).startswith("gold.folder has let this recipe through before")
+    assert str(try_gold(same)).startswith("gold.folder has let this recipe through before")
     assert isinstance(try_gold(settings_in(gold_home), same), Comparison), "`try` shows it all the same"
     with pytest.raises(WorseRecipeError):
         let_through(worse, compared(worse))
@@ -78,7 +78,7 @@ def test_a_recipe_that_was_let_through_is_not_asked_about_again_until_gold_or_re
     assert not compared(same).is_worse, "other rows are stored than those beside which it was let through"
     write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:19])
     let_through(same, compared(same))
-    assert isinstance(try_gold(same, same), str)
+    assert isinstance(try_gold(same), str)
     build(same, backfill=True)
     assert compared(same).difference.mean == 0.0, "the backfill is through"
     let_through(same, compared(same))
@@ -97,7 +97,7 @@ def test_too_few_rows_are_not_compared(gold_home: Path, loopback: Loopback) -> N
     for texts in (list(TEXTS.values())[:2], [*list(TEXTS.values())[:2], *passages(30, names=9).values()]):
         write_gold(gold_home / "gold" / "people.csv", texts)  # of the second ones most are no chunks
         assert "fewer than 20" in str(to_compare(Situation.looking(tried), read_gold(tried.gold.folder)))
-        assert "fewer than 20" in str(try_gold(tried, tried))
+        assert "fewer than 20" in str(try_gold(tried))
     assert "fewer than 20" in str(try_gold(tried, tried.changed(gold={"folder": None})))
     assert loopback.requests == []
 
@@ -119,7 +119,7 @@ def test_a_home_before_its_first_run_has_nothing_to_compare(tmp_path: Path) -> N
     settings.sources.mkdir()
     found = find_passages(Situation.looking(settings), read_gold(settings.gold.folder))
     assert (found.located.num_rows, len(found.gone)) == (0, 24)
-    assert "none of the 24 gold passages that are done is a chunk" in str(try_gold(settings, settings))
+    assert "none of the 24 gold passages that are done is a chunk" in str(try_gold(settings))
 
 
 def test_passages_that_get_no_answer_for_now_are_left_out(gold_home: Path, loopback: Loopback) -> None:

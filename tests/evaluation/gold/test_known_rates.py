@@ -99,7 +99,7 @@ def test_the_gate_stops_what_is_worse(
     stopped = 0
     for seed in range(SEEDS):
         settings = settings_in(world, stored, f"{model}-{seed}", f"{seed}.csv")
-        found = try_gold(settings, settings)
+        found = try_gold(settings)
         assert isinstance(found, Comparison)
         assert found.difference.questions == CHUNKS
         stopped += found.is_worse
