@@ -30,7 +30,7 @@ class Record(BaseModel):
 class SummedRecord(Record):
     """A record that is written with a checksum, so that one with another bit is damaged."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def crc32(self) -> int:
         """A checksum of all else."""

@@ -149,10 +149,7 @@ class SourceTables:
         """Store a version that may have other columns with today's, and return its name; "" is one of no rows.
 
         A version that is lost keeps its name, so that it is missed. One with a column that has no values of today's
-        type, or that is damaged, is removed if other tables can make it again.
-
-        Raises:
-            StoreError: none can, or the disk refuses.
+        type, or that is damaged, is removed if other tables can make it again. Raises StoreError if none can.
         """
         if not version:
             return self.store(table, source, schema_of(table).empty_table()).name
@@ -167,8 +164,8 @@ class SourceTables:
             if kind_of(table) in ("raw_documents", "extractions", "readings"):  # which may be gone, or were paid for
                 raise StoreError(
                     f"{self.home.source_table(table, source)} cannot be taken over ({one_line(error.__cause__)}); go "
-                    "back to the version that wrote it, or remove that folder and run again: what is asked by today's "
-                    "settings is answered from the store, and the rest is paid for again"
+                    "back to the version that wrote it, or remove that folder and run again, which pays anew for what "
+                    "today's settings do not find in the store"
                 ) from error
             self._files.remove(self.all_paths(table, source, version))
             return version
