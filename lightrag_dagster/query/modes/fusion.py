@@ -47,11 +47,11 @@ class Fusion:
     as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
     `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says little that they do
     not. A model's vectors count less where they agree with words in less than a part 1 / `agreeing` of the nearest
-    chunks. The most that this takes is a part h of their weight, since words judge vectors only as far as one chunk has
-    them: a question in another language than the documents shares words by chance. The chunks of named entities keep
-    their places as a group; which of them has which goes by `among_named` times h² of similarity, and by the walk. At
-    most `beside_relations` relations are compared with the question, those of the `beside_chunks` nearest chunks first,
-    and the nearest `compared_relations` count.
+    chunks. The most that this takes is a part h of their weight, since a question in another language than the
+    documents shares a few words with them by chance. The chunks of named entities keep their places as a group; which
+    of them has which goes by `among_named` times h² of similarity, and by the walk. At most `beside_relations`
+    relations are compared with the question, those of the `beside_chunks` nearest chunks first, and the nearest
+    `compared_relations` count.
     """
 
     names: float = 1.0
