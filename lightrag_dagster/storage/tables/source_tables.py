@@ -164,8 +164,8 @@ class SourceTables:
             if kind_of(table) in ("raw_documents", "extractions", "readings"):  # which may be gone, or were paid for
                 raise StoreError(
                     f"{self.home.source_table(table, source)} cannot be taken over ({one_line(error.__cause__)}); go "
-                    "back to the version that wrote it, or remove that folder and run again, which pays for what today's "
-                    "settings do not find in the store"
+                    "back to the version that wrote it, or remove that folder and run again, which pays for what "
+                    "today's settings do not find in the store"
                 ) from error
             self._files.remove(self.all_paths(table, source, version))
             return version
