@@ -165,13 +165,24 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
         if end == "value" and "unit" in row and not (_number(str(value)) or (0, ""))[1]:
             value = f"{with_sign(value, None)} {row['unit']}"
         one = {"subject": row["subject"], said[end]: value, **{day: row.get(day) for day in _DAYS}}
-        rows[digest(json.dumps(one, default=str))] = one
+        rows[json.dumps(one, default=str)] = one
     for said in stated.values():
         if column := said.get("value"):
             said["kind"] = _kind([str(row[column]) for row in rows.values() if column in row])
     columns = {f"fact {name}": None for name in stated}
-    made = ({"id": key} | columns | row for key, row in rows.items())
+    ids = _ids_of(rows)
+    made = ({"id": ids[text]} | columns | row for text, row in rows.items())
     return [*map(as_text, made)], [*stated.values()]
+
+
+def _ids_of(rows: Mapping[str, Row]) -> dict[str, str]:
+    """Return an id for each row, by its text, that stays where its object, value or end is corrected."""
+    ids, alike = dict[str, str](), Counter[str]()
+    for text, row in sorted(rows.items()):
+        stays = json.dumps([row["subject"], [*row][1], row["valid_from"]], default=str)
+        alike[stays] += 1
+        ids[text] = digest(stays, str(alike[stays]))
+    return ids
 
 
 def _kind(values: Sequence[str]) -> str:

@@ -528,3 +528,18 @@ def test_a_relation_keeps_its_column_in_any_table(tmp_path: Path) -> None:
     more_rows, more_facts = read_table(written(tmp_path / "b.csv", more), SIGNED)[2]
     assert {json.loads(row)["id"] for row in rows} < {json.loads(row)["id"] for row in more_rows}
     assert [one for one in facts if one not in more_facts] == []
+
+
+def test_a_corrected_fact_is_an_edit_of_its_row_in_any_order(tmp_path: Path) -> None:
+    """Not a deletion, for which a source is withheld."""
+
+    def ids(rows: list[dict[str, Any]]) -> dict[str, str]:
+        lines, _ = read_table(written(tmp_path / "a.csv", rows), SIGNED)[2]
+        return {one.pop("id"): json.dumps(one, sort_keys=True) for one in map(json.loads, lines)}
+
+    tests = [{"subject": "Quay 4", "relation": "tests", "object": one} for one in ("Anna", "Ben")]
+    before = ids([*FACTS, *tests])
+    corrected = [FACTS[0] | {"object": "Sollen Harbour"}, FACTS[1] | {"value": "48500", "valid_to": "2023-07-31"}]
+    after = ids([*tests, *FACTS[:1:-1], *corrected])
+    assert before.keys() == after.keys()
+    assert len(after.items() - before.items()) == 2
