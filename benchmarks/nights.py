@@ -34,9 +34,10 @@ def age(home: Home, days: float) -> None:
     """Set the times of snapshots and of Dagster's runs back by some days."""
     earlier = timedelta(days=days)
     for path in home.generations.glob("gen-*/manifest.json"):
-        text = path.read_text()
-        when = json.loads(text)["published_at"]
-        path.write_text(text.replace(when, _before(when, earlier)))  # of the same size, which is checked
+        manifest = json.loads(path.read_text())
+        manifest |= {"published_at": _before(manifest["published_at"], earlier)}
+        manifest.pop("crc32", None)
+        path.write_text(json.dumps(manifest, indent=2).ljust(path.stat().st_size))  # whose size is checked
     pointer = json.loads(home.published.read_text())
     pointer["replaced"] = {one: _before(when, earlier) for one, when in pointer["replaced"].items()}
     home.published.write_text(json.dumps(pointer))
