@@ -64,9 +64,9 @@ def several(value: object, name: str, takes: str) -> Iterable[object]:
 
 def day_of(value: object, name: str = "as_of") -> date:
     """Return a day from a date or its text; of a month or year its first day. Raises QueryError."""
-    if isinstance(value, datetime):
+    if isinstance(value, datetime) and value == value:  # unlike pandas.NaT
         return value.date()
-    if isinstance(value, date):
+    if isinstance(value, date) and value == value:
         return value
     given = value.strip() if isinstance(value, str) else ""
     if _DAY.fullmatch(given):

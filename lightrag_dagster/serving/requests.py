@@ -33,7 +33,7 @@ class SearchRequest(Narrowed):
     chunk_top_k: int | None = Field(None, ge=1, le=1000, description="Most passages.")
     hl_keywords: list[str] = Field([], max_length=64, description="Themes, in place of those that a model finds.")
     ll_keywords: list[str] = Field([], max_length=64, description="Specifics, likewise.")
-    as_of: str | None = Field(None, description="Facts that held on this day come first, ISO 8601.")
+    as_of: str | None = Field(None, description="Facts that held on this day come first: a day, month or year.")
 
     def options(self) -> QueryOptions:
         """Return the options of the question."""
@@ -85,7 +85,7 @@ class FactsRequest(Narrowed):
     object: str | None = Field(None, description="Name or id of the entity at the other end.")
     type: str | None = Field(None, description="Type of the subject.")
     value: str | None = Field(None, description="4.2 EUR, 2024-03 or yes; or one behind <, <=, =, >= or >.")
-    as_of: str | None = Field(None, description="Only what held on this day, ISO 8601; 2025 is its first day.")
+    as_of: str | None = Field(None, description="Only what held on this day; 2025 is its first day.")
     contradicted: bool = Field(False, description="Only facts that others contradict.")
     limit: int = Field(20, ge=1, le=1000, description="Most facts, or most numbers.")
     count: bool = Field(False, description="Return numbers in place of facts.")

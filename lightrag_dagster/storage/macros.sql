@@ -18,6 +18,9 @@ CREATE MACRO has_text(status) AS status IN ('processed', 'duplicate', 'stale');
 -- Paths of filters, scopes and decisions: `*` is any text, and other characters are themselves.
 CREATE MACRO has_path(path, one) AS nfc_normalize(path) GLOB regexp_replace(one, '[\[?\\]', '[\0]', 'g');
 
+-- Authors and tags of filters and scopes, in any case: lower() keeps ß, and makes every Σ a σ.
+CREATE MACRO caseless(text) AS replace(replace(lower(nfc_normalize(text)), 'ß', 'ss'), 'ς', 'σ');
+
 -- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.
 CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));
 

@@ -101,3 +101,9 @@ def test_of_the_signs_of_patterns_only_a_star_is_one(database: duckdb.DuckDBPyCo
     for pattern in (path, f"{sign}*", f"*{sign}*", f"x/{sign}*"):
         assert value(database, "has_path($1, $2)", path, pattern) is not pattern.startswith(f"{sign}*")
         assert not value(database, "has_path($1, $2)", "x/c d.md", pattern)
+
+
+@pytest.mark.parametrize("one", ["Νίκος Παππάς", "Straße", "ǅ", "Zoe\u0308"])
+def test_authors_and_tags_in_any_case(database: duckdb.DuckDBPyConnection, one: str) -> None:
+    assert value(database, "caseless($1)", one) == value(database, "caseless($1)", one.upper())
+    assert value(database, "caseless('one') = caseless('other')") is False

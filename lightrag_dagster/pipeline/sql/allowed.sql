@@ -9,6 +9,6 @@ WHERE ($paths IS NULL OR len(list_filter(
         $paths::VARCHAR[], lambda one: has_path(path, one)
     )) > 0)
     AND ($tags IS NULL OR list_has_any(
-        list_transform(tags, lambda one: lower(nfc_normalize(one))),
-        list_transform($tags::VARCHAR[], lambda one: lower(one))
+        list_transform(tags, lambda one: caseless(one)),
+        list_transform($tags::VARCHAR[], lambda one: caseless(one))
     ))

@@ -124,6 +124,6 @@ def _parsed(value: object, name: str, kind: str, parse: Callable[[str], date]) -
         value = parse(value) if isinstance(value, str) else value
     except ValueError as wrong:
         error = wrong
-    if not isinstance(value, date):
+    if not isinstance(value, date) or value != value:  # pandas.NaT
         raise QueryError(f"{name} {shown(value)} is not {kind}; write it like 2026-01-31") from error
     return value

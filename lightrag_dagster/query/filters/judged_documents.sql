@@ -12,11 +12,11 @@ SELECT
     if(doc_id IN (SELECT unnest($documents::VARCHAR[])), [doc_id], []) AS documents,
     list_filter(
         $authors::VARCHAR[],
-        lambda one: lower(one) = lower(nfc_normalize(author))
-            OR list_contains(string_split(lower(nfc_normalize(author)), ', '), lower(one))
+        lambda one: caseless(one) = caseless(author)
+            OR list_contains(string_split(caseless(author), ', '), caseless(one))
     ) AS authors,
     list_filter(
-        $tags::VARCHAR[], lambda one: list_contains(list_transform(tags, lambda tag: lower(nfc_normalize(tag))), lower(one))
+        $tags::VARCHAR[], lambda one: list_contains(list_transform(tags, lambda tag: caseless(tag)), caseless(one))
     ) AS tags,
     list_filter($languages::VARCHAR[], lambda one: one = lower(language)) AS languages,
     modified_at >= $modified_since::TIMESTAMPTZ AS modified_since,

@@ -22,7 +22,7 @@ ROWS = [
         "doc-a",
         "processed",
         "Edda Rasmott, Lucian Farrow",
-        ["Flood"],
+        ["Flood", "Straße"],
         "de",
         "2024-03-01",
     ),
@@ -56,6 +56,7 @@ NAMED = "1 document has its date in its name, which counts where nothing else sa
     [
         (Filters(sources="open"), {"doc-a", "doc-b"}, []),
         (Filters(languages="DE"), {"doc-a"}, []),
+        (Filters(tags="STRASSE"), {"doc-a"}, []),
         (Filters(media_types=["Text/Plain", "TEXT/MARKDOWN"]), {"doc-a", "doc-b"}, []),
         (Filters(authors=["lucian farrow", "Nobody"]), {"doc-a"}, ["no document with text has author 'Nobody'"]),
         (Filters(authors="smith, john"), {"doc-e"}, []),

@@ -15,6 +15,7 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.arguments import day_of
 from lightrag_dagster.query.filters import view
 from lightrag_dagster.query.filters.view import filtered
 from lightrag_dagster.query.mode import ModeName
@@ -255,7 +256,23 @@ def test_a_source_that_is_not_there(knowledge: KnowledgeBase) -> None:
         knowledge.retrieve("Who is where?", filters=Filters(sources="elsewhere"), mode="naive")
 
 
+class NoTime(datetime):
+    """As pandas has one, in an empty cell of days."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    __hash__ = datetime.__hash__
+
+
 def test_text_that_is_not_a_time() -> None:
+    with pytest.raises(QueryError, match="is not a day"):
+        Filters(dated_since=NoTime(2024, 1, 1))
+    with pytest.raises(QueryError, match="as_of takes a day"):
+        day_of(NoTime(2024, 1, 1))
     with pytest.raises(QueryError, match="'yesterday' is not a time"):
         Filters(modified_since="yesterday")
     with pytest.raises(QueryError, match="'2024' is not a day"):

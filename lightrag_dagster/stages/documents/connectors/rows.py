@@ -69,7 +69,9 @@ class RowDocuments:
             return self._listed(row)
         except KeyError as error:
             known = ", ".join(map(str, row))
-            raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
+            told = f"its rows have no column {error}; there are {known}"
+            named = "; `rows.id` names the one that tells rows apart" if error.args == ("id",) else ""
+            raise OSError(errno.EINVAL, told + named) from error
         except UnicodeDecodeError as error:
             raise OSError(errno.EINVAL, f"the id or an access of a row: {_NO_TEXT}") from error
 

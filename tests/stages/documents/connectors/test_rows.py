@@ -491,7 +491,7 @@ def test_only_a_changed_row_changes_its_document(folder: Path, tmp_path: Path) -
     [
         ("id,text\n1,a\n1,b\n", {}, "several documents of .*rows.csv have the id '1'"),
         ("id,text\n1,a\n,b\n", {}, "a row has no id"),
-        ("key,text\n1,a\n", {}, "its rows have no column 'id'; there are key, text"),
+        ("key,text\n1,a\n", {}, "its rows have no column 'id'; there are key, text; `rows.id` names"),
         ("id,text\n1,a\n", {"title": "{subject}"}, "its rows have no column 'subject'"),
         ("id,text\n\xff\n", {}, "cannot be listed"),
     ],
