@@ -47,7 +47,8 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
     def job(name: str, assets: Iterable[str], description: str) -> Job:
         selection = [namespace.key(asset) for asset in assets]
         longest = timedelta(days=1) if name == "backfill" else HANGS  # nothing would begin a backfill again
-        tags = {MAX_RUNTIME_TAG: f"{longest.total_seconds():.0f}"}
+        # A step asks again about what passes; Dagster's retries of a failed run would each have the budget of a run.
+        tags = {MAX_RUNTIME_TAG: f"{longest.total_seconds():.0f}", "dagster/retry_on_asset_or_op_failure": "false"}
         common: dict[str, Any] = {"description": description, "executor_def": executor, "tags": tags}
         return dg.define_asset_job(namespace.named(name), selection=selection, **common)
 

@@ -36,8 +36,8 @@ class Jobs:
     ) -> None:
         self._instance = instance
         self._display = display
-        # A command is not ended: nothing would begin it again, and Dagster's monitoring cannot reach it.
-        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account, MAX_RUNTIME_TAG: "0"}
+        # A command is not ended or tried again: Dagster cannot reach it.
+        self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account, MAX_RUNTIME_TAG: "0", "dagster/max_retries": "0"}
         self._namespace = Namespace(settings.namespace)
         self._settings = settings
         self._place = alerts.place_of(LightRAG(settings))

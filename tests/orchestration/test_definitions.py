@@ -200,6 +200,19 @@ def test_a_run_of_any_job_that_hangs_is_ended_but_for_those_of_a_command(setting
     with open_instance(Home(settings.home)) as instance:
         assert instance.run_monitoring_max_runtime_seconds == 6 * 3600
         assert [one.tags["dagster/max_runtime"] for one in instance.get_runs()] == ["0"]
+        assert [one.tags["dagster/max_retries"] for one in instance.get_runs()] == ["0"]
+
+
+def test_a_failed_step_is_not_tried_again_by_dagster_which_would_have_another_budget(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "dagster.yaml").write_text("run_retries: {enabled: true, max_retries: 2}")
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("source", ["gone"])
+        job = build_definitions(settings).resolve_job_def("ingest")
+        job.execute_in_process(instance=instance, partition_key="gone", raise_on_error=False)
+        [failed] = instance.get_runs()
+    assert failed.tags["dagster/will_retry"] == "false"
 
 
 @pytest.mark.parametrize(
