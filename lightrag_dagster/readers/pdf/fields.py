@@ -94,7 +94,7 @@ def _middle(box: tuple[int, tuple[float, float, float, float]]) -> float:
 
 def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]:
     """Put the values of fields next to their labels; return those without one."""
-    without = []
+    without, beside = [], []
     boxes = sorted(characters.boxes(), key=_middle) if fields else []
     for field in fields:
         before, after, far, near = None, None, _LABEL, _LABEL
@@ -107,9 +107,11 @@ def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]
                 after, near = number, left - field.right
         # The label of a box stands to its right as often as to its left.
         if field.is_box and after is not None and near < far:
-            characters.add(after, f"{field.value} ", before=True)
+            beside.append((near, after, f"{field.value} ", True))
         elif before is not None:
-            characters.add(before, f" {field.value}")
+            beside.append((far, before, f" {field.value}", False))
         elif not field.is_box or field.value == check_box(True):
             without.append(field)
+    for _, number, text, is_ahead in sorted(beside):  # of several at one label the nearest first
+        characters.add(number, text, before=is_ahead)
     return without
