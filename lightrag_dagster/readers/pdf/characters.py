@@ -188,10 +188,11 @@ class PageCharacters:
             if base is None and self._is_mark_before(last, found.end()):
                 self._shown[last] += " "
             base = first if base is None else base
-            if base < last and self._is_raised(last, base):
-                while last > first and self._is_raised(last - 1, base):
-                    last -= 1
-                self._mark(last, found.end(), base)
+            begin = found.end()
+            while begin > max(first, base + 1) and self._is_above(begin - 1, base):
+                begin -= 1
+            if begin < found.end() and self._is_beside(begin, base if begin == first else begin - 1):
+                self._mark(begin, found.end(), base)
 
     def _before(self, number: int) -> int | None:
         """Return the character before one in its line, over a space that PDFium adds; None without one."""
@@ -201,11 +202,12 @@ class PageCharacters:
             return None if self._text[place].isspace() else place
         return None
 
-    def _is_raised(self, number: int, base: int) -> bool:
-        x, size = self._places.origin(number)[0], self._places.size(base)
-        if x <= self._places.origin(base)[0] or x - self._places.right(base) >= _TOUCHES[1] * size:
+    def _is_beside(self, number: int, before: int) -> bool:
+        """Return True for a character right behind another one of a level line."""
+        x, size = self._places.origin(number)[0], self._places.size(before)
+        if x <= self._places.origin(before)[0] or x - self._places.right(before) >= _TOUCHES[1] * size:
             return False
-        return self._is_above(number, base) and self._places.is_level(base)
+        return self._places.is_level(before)
 
     def _is_above(self, number: int, base: int) -> bool:
         """Return True for a small character above the baseline of another; some fonts have raised digits."""
