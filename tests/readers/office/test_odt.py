@@ -237,6 +237,13 @@ def cell(text: str, spans: str = "") -> str:
     return CELL.format(spans, p(text) if text else "")
 
 
+def test_a_cell_shows_its_number_without_a_text() -> None:
+    number = items("<text:p/>", style="L", more='text:continue-numbering="true"')
+    rows = [row(cell(""), cell("Defect")), *(row(CELL.format("", number), cell(said)) for said in ("Leak", "Rust"))]
+    text = read(f"<table:table>{''.join(rows)}</table:table>", list_style("L", "1.")).text
+    assert text.split("\n")[2:] == ["| 1. | Leak |", "| 2. | Rust |"]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
