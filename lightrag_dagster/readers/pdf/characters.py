@@ -30,6 +30,8 @@ _BREAK = "\r\n"
 _SIGNS = "+-−–"
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\d+")
+_SPACE, _PARTED = re.compile(r"(?<=\S) (?=\S)"), "\n"  # the second in place of the first
+_END = re.compile(f"{_BREAK}| ")
 _TWICE = re.compile(r"(?=([^\W_])\1)")
 _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
@@ -69,6 +71,7 @@ class PageCharacters:
         self._mend_letters()
         self.replaced = self._replaced()
         """The words of PDFium's text that read otherwise here."""
+        self._part_rows()
 
     def _replaced(self) -> list[str]:
         if "".join(self._shown) == self._text:
@@ -150,10 +153,10 @@ class PageCharacters:
     def lines(self) -> Iterator[range]:
         """Yield the numbers of the characters of each line."""
         begin = 0
-        for place in self._breaks():
-            if self._shown[place] == "\r":
-                yield range(begin, place)
-                begin = place + 2
+        for found in _END.finditer(self._text):
+            if self._shown[found.start()] in ("\r", _PARTED):
+                yield range(begin, found.start())
+                begin = found.end()
         yield range(begin, len(self._text))
 
     def _breaks(self) -> Iterator[int]:
@@ -177,6 +180,17 @@ class PageCharacters:
             if _TOUCHES[0] * size < gap < _TOUCHES[1] * size:
                 is_space = gap > _BLANK * size and not (text[after].isspace() or text[before].isspace())
                 self._shown[place : place + 2] = " " if is_space else "", ""
+
+    def _part_rows(self) -> None:
+        """End the lines that PDFium joins with the next one, as behind a cell of one character, or before one."""
+        places = self._places
+        for found in _SPACE.finditer(self._text):
+            before, after = found.start() - 1, found.end()
+            if not places.is_added(found.start()) or not places.is_level(before):
+                continue
+            (x, y), (other_x, other_y) = places.origin(before), places.origin(after)
+            if other_x < x and y - other_y > _OFF_LINE[1] * places.size(before):
+                self._shown[found.start()] = _PARTED
 
     def _raise(self) -> None:
         """Mark raised numbers, which would be other numbers without it."""
