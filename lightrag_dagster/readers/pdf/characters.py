@@ -84,11 +84,7 @@ class PageCharacters:
             if not changed.isdisjoint(range(found.start() - 1, found.end() + 1))
         ]
 
-    def text(self, begin: int, end: int) -> str:
-        """Return the text of a range of characters."""
-        return self.texts(range(begin, end))
-
-    def texts(self, numbers: Iterable[int]) -> str:
+    def text(self, numbers: Iterable[int]) -> str:
         """Return the text of some characters."""
         numbers = list(numbers)
         text = "".join(map(self._shown.__getitem__, numbers))
@@ -159,17 +155,11 @@ class PageCharacters:
                 begin = found.end()
         yield range(begin, len(self._text))
 
-    def _breaks(self) -> Iterator[int]:
-        place = self._text.find(_BREAK)
-        while place >= 0:
-            yield place
-            place = self._text.find(_BREAK, place + 2)
-
     def _join(self) -> None:
         """Join lines that PDFium breaks behind a character off the baseline, such as the 3 of `m3`."""
         places, text = self._places, self._text
-        for place in self._breaks():
-            before, after = place - 1, place + 2
+        for found in re.finditer(_BREAK, text):
+            before, after = found.start() - 1, found.end()
             if before < 0 or after >= len(text) or text[before] == "\n" or text[after] == "\r":
                 continue
             apart = abs(places.origin(after)[1] - places.origin(before)[1])
@@ -179,7 +169,7 @@ class PageCharacters:
             gap = places.origin(after)[0] - places.right(before)
             if _TOUCHES[0] * size < gap < _TOUCHES[1] * size:
                 is_space = gap > _BLANK * size and not (text[after].isspace() or text[before].isspace())
-                self._shown[place : place + 2] = " " if is_space else "", ""
+                self._shown[before + 1 : after] = " " if is_space else "", ""
 
     def _part_rows(self) -> None:
         """End the lines that PDFium joins with the next one, as behind a cell of one character, or before one."""
@@ -219,9 +209,8 @@ class PageCharacters:
     def _is_beside(self, number: int, before: int) -> bool:
         """Return True for a character right behind another one of a level line."""
         x, size = self._places.origin(number)[0], self._places.size(before)
-        if x <= self._places.origin(before)[0] or x - self._places.right(before) >= _TOUCHES[1] * size:
-            return False
-        return self._places.is_level(before)
+        touches = self._places.origin(before)[0] < x < self._places.right(before) + _TOUCHES[1] * size
+        return touches and self._places.is_level(before)
 
     def _is_above(self, number: int, base: int) -> bool:
         """Return True for a small character above the baseline of another; some fonts have raised digits."""
@@ -240,7 +229,7 @@ class PageCharacters:
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)
         self._shown[before + 1 : begin] = [""] * (begin - before - 1)
-        number = self.text(begin, end)
+        number = self.text(range(begin, end))
         self._shown[begin:end] = [raised(self._shown[before], number), *[""] * (end - begin - 1)]
 
     def _drop_shadows(self) -> None:

@@ -56,12 +56,11 @@ def find_fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Ite
             continue
         field = pdfium.FPDFAnnot_GetFormFieldType(form, handle)
         is_box = field in _BOXES
+        value = ""
         if is_box:
             value = check_box(pdfium.FPDFAnnot_IsChecked(form, handle) == 1)
         elif field in _TEXTS:
             value = _written(form, handle, field)
-        else:
-            continue
         if value and pdfium.FPDFAnnot_GetRect(handle, box):
             name = _text(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, handle) or _text(
                 pdfium.FPDFAnnot_GetFormFieldName, form, handle
@@ -75,13 +74,10 @@ def _written(form: Any, handle: object, field: int) -> str:
     if field in _CHOICES:  # the value may be a code, and the label is what people see
         count = min(pdfium.FPDFAnnot_GetOptionCount(form, handle), _MOST_OPTIONS)
         chosen = [one for one in range(count) if pdfium.FPDFAnnot_IsOptionSelected(form, handle, one)]
-        if labels := ", ".join(filter(None, (_label(form, handle, one) for one in chosen))):
-            return labels
+        labels = (text_by(partial(pdfium.FPDFAnnot_GetOptionLabel, form, handle, one)) for one in chosen)
+        if said := ", ".join(filter(None, labels)):
+            return said
     return _text(pdfium.FPDFAnnot_GetFormFieldValue, form, handle)
-
-
-def _label(form: object, handle: object, option: int) -> str:
-    return text_by(partial(pdfium.FPDFAnnot_GetOptionLabel, form, handle, option))
 
 
 def _text(function: Any, form: object, handle: object) -> str:

@@ -6,7 +6,7 @@ from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import XML_ENCODING, decode
 
 _FOR_TERMINALS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])|[^\n]\x08")
-"""Sequences of ECMA-48, colours, moves and titles, as logs have them; and what is struck over, as in printed manuals."""
+"""Sequences of ECMA-48, colours, moves and titles, as logs have them, and what printed manuals strike over."""
 
 
 def read(data: bytes) -> Content:

@@ -28,10 +28,6 @@ class Encodings:
         if _is_known(encoding):
             self._default = encoding
 
-    def set_page(self, page: int) -> None:
-        """Take the code page of the document."""
-        self.set_default(_of_page(page))
-
     def set_default_font(self, number: int) -> None:
         """Take the font of text that names none."""
         self._default_font = number
@@ -48,7 +44,7 @@ class Encodings:
 
     def set_font_page(self, font: int, page: int) -> None:
         """Take the code page of a font, which comes before its character set."""
-        if _is_known(encoding := _of_page(page)):
+        if _is_known(encoding := of_page(page)):
             self._of_fonts[font] = encoding
 
     def of(self, font: int | None = None) -> str:
@@ -56,7 +52,8 @@ class Encodings:
         return self._of_fonts.get(self._default_font if font is None else font, self._default)
 
 
-def _of_page(page: int) -> str:
+def of_page(page: int) -> str:
+    """Return the encoding of a code page."""
     return CODE_PAGES.get(page, f"cp{page}")
 
 

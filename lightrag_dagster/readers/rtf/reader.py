@@ -14,7 +14,7 @@ from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import struck
 from lightrag_dagster.readers.office.word.runs import as_sign
 from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
-from lightrag_dagster.readers.rtf.fonts import Encodings, decoded
+from lightrag_dagster.readers.rtf.fonts import Encodings, decoded, of_page
 from lightrag_dagster.readers.rtf.rows import ABOVE, ON_LEFT, RtfRow
 from lightrag_dagster.readers.rtf.state import State
 from lightrag_dagster.readers.rtf.words import ENDS, FIELD, INFO, INSIDE_A_LINE, MARKERS, NOT_TEXT, OPTIONAL, SIGNS
@@ -83,10 +83,10 @@ class _RtfReader:
             **dict.fromkeys(("sub", "dn", "nosupersub"), lambda _: self._set(is_raised=False)),
             "deff": self._encodings.set_default_font,
             "cpg": self._font_page,
-            "ansicpg": lambda page: self._set_default(self._encodings.set_page, page),
-            "mac": lambda _: self._set_default(self._encodings.set_default, "mac_roman"),
-            "pc": lambda _: self._set_default(self._encodings.set_default, "cp437"),
-            "pca": lambda _: self._set_default(self._encodings.set_default, "cp850"),
+            "ansicpg": lambda page: self._set_default(of_page(page)),
+            "mac": lambda _: self._set_default("mac_roman"),
+            "pc": lambda _: self._set_default("cp437"),
+            "pca": lambda _: self._set_default("cp850"),
             "u": self._unicode,
             "f": self._font,
             "s": self._style,
@@ -202,8 +202,8 @@ class _RtfReader:
         """Take the style of text that has none, in the default font."""
         self._set(encoding=self._encodings.of(), is_hidden=False, is_raised=False, is_struck=False)
 
-    def _set_default(self, take: Callable[[Any], None], value: object) -> None:
-        take(value)
+    def _set_default(self, encoding: str) -> None:
+        self._encodings.set_default(encoding)
         self._set(encoding=self._encodings.of())
 
     def _font(self, number: int) -> None:
@@ -238,7 +238,7 @@ class _RtfReader:
 
     def _flush(self) -> None:
         if self._bytes:
-            text = decoded(self._bytes, self._state.encoding)
+            text = decoded(bytes(self._bytes), self._state.encoding)
             self._bytes.clear()
             self._add(text)
 
