@@ -40,7 +40,7 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 22,
+    "raw_documents": 23,
     "chunks": 2,
     "extractions": 4,
     "mentions": 10,

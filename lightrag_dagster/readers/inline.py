@@ -33,10 +33,10 @@ _GENDERS = re.compile(r"innen|in\b")  # behind the star of `Leser*innen`, which 
 
 
 def raised(before: str, text: str) -> str:
-    """Return a superscript as it follows `before`: a number keeps being one, any other text stays as it is."""
+    """Return a superscript as it follows `before`: a number keeps being one, other text stays, apart from a number."""
     number = text.strip()
     if not _NUMBER.fullmatch(number):
-        return text
+        return f"^{text}" if before[-1:].isdigit() and text[:1].isdigit() else text
     return f"^{number}" if before[-1:].isdigit() or before[-1:] == ")" else number.translate(_RAISED)
 
 

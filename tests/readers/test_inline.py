@@ -20,6 +20,9 @@ from lightrag_dagster.readers.inline import alternative_text, check_box, raised,
         ("", "2", "²"),
         ("19", "th", "th"),
         ("measured", "[2]", "[2]"),
+        ("500", "1)", "^1)"),
+        ("2019", "2,3", "^2,3"),
+        ("500", "a)", "a)"),
     ],
 )
 def test_a_raised_number_stays_a_number(before: str, text: str, written: str) -> None:

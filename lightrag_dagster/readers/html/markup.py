@@ -37,10 +37,10 @@ class _Converter(MarkdownConverter):
         return f"[{text.strip()}]({element['href']})" if leads_out and text.strip() else text
 
     def convert_li(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Begin an item with the number that it has in the document."""
+        """Begin an item with the number that it has in the document; an empty one shows it in a cell alone."""
         number, rest = split_label(text.strip())
         if not rest.strip():
-            return "\n"
+            return f"{number}\n" if "td" in parent_tags else "\n"
         number = number or str(element.get("number") or "-")
         return f"{number} {_LINE.sub(' ' * (len(number) + 1), rest.strip()).lstrip()}\n"
 

@@ -92,10 +92,7 @@ def _decoded(data: bytes) -> tuple[Properties, str, str | None]:
 
 def _extract(page: str, figures: Figures | None) -> Content:
     try:
-        try:
-            return _main_content(page, figures)
-        except ValueError:
-            return _main_content(_writable(page), figures)
+        return _main_content(page, figures)
     except etree.ParserError:  # no element at all: an empty file, or only comments
         return Content("")
     except Exception as error:  # the parsers raise many kinds; one bad page fails alone
@@ -199,17 +196,6 @@ def _properties(tree: lxml_html.HtmlElement) -> Properties:
     )
 
 
-def _writable(page: str) -> str:
-    """Return a page without characters that lxml reads and refuses to write, such as a form feed, `&#12;`."""
-    tree = parse_page(page)
-    for node in tree.iter():
-        for part in ("text", "tail"):
-            text = getattr(node, part)
-            if text and FORBIDDEN.search(text):
-                setattr(node, part, FORBIDDEN.sub(" ", text))
-    return str(lxml_html.tostring(tree, encoding="unicode"))
-
-
 def parse_page(page: str) -> lxml_html.HtmlElement:
     """Return the tree of a page, without comments."""
     # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
@@ -224,6 +210,11 @@ def parse_page(page: str) -> lxml_html.HtmlElement:
             body = lxml_html.Element("body")
             tree.append(body)
         body[:0] = [first, *first.itersiblings()]
+    for node in tree.iter():
+        for part in ("text", "tail"):
+            text = getattr(node, part)
+            if text and FORBIDDEN.search(text):  # lxml reads a form feed or `&#12;`, and refuses to write it
+                setattr(node, part, FORBIDDEN.sub(" ", text))
     return tree
 
 

@@ -31,7 +31,7 @@ def own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
     """
     try:
         return _own_page(page, images)
-    except (etree.ParserError, ValueError):  # an empty page, or characters that the library does not write
+    except etree.ParserError:  # an empty page
         return page, []
 
 

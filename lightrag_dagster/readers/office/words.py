@@ -14,7 +14,7 @@ _BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab", "inline")  # the last is 
 _NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
 _STYLE = re.compile(rb'styleId="([^"]+)"')
 _END = "\0"  # of a raised number; no XML has it
-_NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
+_NUMBER = re.compile(r"\s*[+\-−–]?\d")
 
 
 def docx(data: bytes) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _texts(paragraph: etree._Element, raising: Set[str]) -> Iterable[str]:
         kind = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
         if kind == "t":
             text = element.text or ""
-            yield f"{_END}{text}{_END}" if _NUMBER.fullmatch(text) and _is_raised(paragraph, raising) else text
+            yield f"{_END}{text}{_END}" if _NUMBER.match(text) and _is_raised(paragraph, raising) else text
         elif kind in _BREAKS:
             yield " "
         elif kind not in _NO_TEXT and not (kind == "Fallback" and _is_second(element)):

@@ -36,6 +36,6 @@ def _texts(element: etree._Element, raised: Set[str]) -> Iterator[str]:
             yield " "
         elif kind and kind not in ("p", "h", "annotation", *_NO_CONTENT):
             # A raised number is one of its own.
-            yield " " if child.get(f"{_TEXT}style-name") in raised and (child.text or "").isdecimal() else ""
+            yield " " if child.get(f"{_TEXT}style-name") in raised and (child.text or "")[:1].isdecimal() else ""
             yield from _texts(child, raised)
         yield child.tail or ""

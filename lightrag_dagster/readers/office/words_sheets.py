@@ -61,5 +61,5 @@ def _text(element: etree._Element, *names: str) -> str:
             continue
         text = " " if one.tag.endswith("}p") else one.text or ""
         # A raised number is one of its own.
-        texts.append(f" {text}" if text.isdecimal() and around.find("{*}rPr/{*}vertAlign") is not None else text)
+        texts.append(f" {text}" if text[:1].isdecimal() and around.find("{*}rPr/{*}vertAlign") is not None else text)
     return "".join(texts)

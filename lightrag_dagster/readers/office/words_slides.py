@@ -44,5 +44,5 @@ def _texts(paragraph: etree._Element) -> Iterable[str]:
         elif kind in ("r", "fld"):
             # A raised number is one of its own.
             is_raised = element.find("{*}rPr[@baseline]") is not None
-            yield " " if is_raised and (element.findtext("{*}t") or "").isdecimal() else ""
+            yield " " if is_raised and (element.findtext("{*}t") or "")[:1].isdecimal() else ""
             yield from _texts(element)

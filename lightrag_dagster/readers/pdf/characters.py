@@ -30,6 +30,8 @@ _BREAK = "\r\n"
 _SIGNS = "+-−–"
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\d+")
+_SPACE, _PARTED = re.compile(r"(?<=\S) (?=\S)"), "\n"  # the second in place of the first
+_END = re.compile(f"{_BREAK}| ")
 _TWICE = re.compile(r"(?=([^\W_])\1)")
 _LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
@@ -69,6 +71,7 @@ class PageCharacters:
         self._mend_letters()
         self.replaced = self._replaced()
         """The words of PDFium's text that read otherwise here."""
+        self._part_rows()
 
     def _replaced(self) -> list[str]:
         if "".join(self._shown) == self._text:
@@ -81,11 +84,7 @@ class PageCharacters:
             if not changed.isdisjoint(range(found.start() - 1, found.end() + 1))
         ]
 
-    def text(self, begin: int, end: int) -> str:
-        """Return the text of a range of characters."""
-        return self.texts(range(begin, end))
-
-    def texts(self, numbers: Iterable[int]) -> str:
+    def text(self, numbers: Iterable[int]) -> str:
         """Return the text of some characters."""
         numbers = list(numbers)
         text = "".join(map(self._shown.__getitem__, numbers))
@@ -150,23 +149,17 @@ class PageCharacters:
     def lines(self) -> Iterator[range]:
         """Yield the numbers of the characters of each line."""
         begin = 0
-        for place in self._breaks():
-            if self._shown[place] == "\r":
-                yield range(begin, place)
-                begin = place + 2
+        for found in _END.finditer(self._text):
+            if self._shown[found.start()] in ("\r", _PARTED):
+                yield range(begin, found.start())
+                begin = found.end()
         yield range(begin, len(self._text))
-
-    def _breaks(self) -> Iterator[int]:
-        place = self._text.find(_BREAK)
-        while place >= 0:
-            yield place
-            place = self._text.find(_BREAK, place + 2)
 
     def _join(self) -> None:
         """Join lines that PDFium breaks behind a character off the baseline, such as the 3 of `m3`."""
         places, text = self._places, self._text
-        for place in self._breaks():
-            before, after = place - 1, place + 2
+        for found in re.finditer(_BREAK, text):
+            before, after = found.start() - 1, found.end()
             if before < 0 or after >= len(text) or text[before] == "\n" or text[after] == "\r":
                 continue
             apart = abs(places.origin(after)[1] - places.origin(before)[1])
@@ -176,7 +169,18 @@ class PageCharacters:
             gap = places.origin(after)[0] - places.right(before)
             if _TOUCHES[0] * size < gap < _TOUCHES[1] * size:
                 is_space = gap > _BLANK * size and not (text[after].isspace() or text[before].isspace())
-                self._shown[place : place + 2] = " " if is_space else "", ""
+                self._shown[before + 1 : after] = " " if is_space else "", ""
+
+    def _part_rows(self) -> None:
+        """End the lines that PDFium joins with the next one, as behind a cell of one character, or before one."""
+        places = self._places
+        for found in _SPACE.finditer(self._text):
+            before, after = found.start() - 1, found.end()
+            if not places.is_added(found.start()) or not places.is_level(before):
+                continue
+            (x, y), (other_x, other_y) = places.origin(before), places.origin(after)
+            if other_x < x and y - other_y > _OFF_LINE[1] * places.size(before):
+                self._shown[found.start()] = _PARTED
 
     def _raise(self) -> None:
         """Mark raised numbers, which would be other numbers without it."""
@@ -188,10 +192,11 @@ class PageCharacters:
             if base is None and self._is_mark_before(last, found.end()):
                 self._shown[last] += " "
             base = first if base is None else base
-            if base < last and self._is_raised(last, base):
-                while last > first and self._is_raised(last - 1, base):
-                    last -= 1
-                self._mark(last, found.end(), base)
+            begin = found.end()
+            while begin > max(first, base + 1) and self._is_above(begin - 1, base):
+                begin -= 1
+            if begin < found.end() and self._is_beside(begin, base if begin == first else begin - 1):
+                self._mark(begin, found.end(), base)
 
     def _before(self, number: int) -> int | None:
         """Return the character before one in its line, over a space that PDFium adds; None without one."""
@@ -201,11 +206,11 @@ class PageCharacters:
             return None if self._text[place].isspace() else place
         return None
 
-    def _is_raised(self, number: int, base: int) -> bool:
-        x, size = self._places.origin(number)[0], self._places.size(base)
-        if x <= self._places.origin(base)[0] or x - self._places.right(base) >= _TOUCHES[1] * size:
-            return False
-        return self._is_above(number, base) and self._places.is_level(base)
+    def _is_beside(self, number: int, before: int) -> bool:
+        """Return True for a character right behind another one of a level line."""
+        x, size = self._places.origin(number)[0], self._places.size(before)
+        touches = self._places.origin(before)[0] < x < self._places.right(before) + _TOUCHES[1] * size
+        return touches and self._places.is_level(before)
 
     def _is_above(self, number: int, base: int) -> bool:
         """Return True for a small character above the baseline of another; some fonts have raised digits."""
@@ -224,7 +229,7 @@ class PageCharacters:
     def _mark(self, begin: int, end: int, base: int) -> None:
         before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)
         self._shown[before + 1 : begin] = [""] * (begin - before - 1)
-        number = self.text(begin, end)
+        number = self.text(range(begin, end))
         self._shown[begin:end] = [raised(self._shown[before], number), *[""] * (end - begin - 1)]
 
     def _drop_shadows(self) -> None:

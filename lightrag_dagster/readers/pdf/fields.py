@@ -56,12 +56,11 @@ def find_fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Ite
             continue
         field = pdfium.FPDFAnnot_GetFormFieldType(form, handle)
         is_box = field in _BOXES
+        value = ""
         if is_box:
             value = check_box(pdfium.FPDFAnnot_IsChecked(form, handle) == 1)
         elif field in _TEXTS:
             value = _written(form, handle, field)
-        else:
-            continue
         if value and pdfium.FPDFAnnot_GetRect(handle, box):
             name = _text(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, handle) or _text(
                 pdfium.FPDFAnnot_GetFormFieldName, form, handle
@@ -75,13 +74,10 @@ def _written(form: Any, handle: object, field: int) -> str:
     if field in _CHOICES:  # the value may be a code, and the label is what people see
         count = min(pdfium.FPDFAnnot_GetOptionCount(form, handle), _MOST_OPTIONS)
         chosen = [one for one in range(count) if pdfium.FPDFAnnot_IsOptionSelected(form, handle, one)]
-        if labels := ", ".join(filter(None, (_label(form, handle, one) for one in chosen))):
-            return labels
+        labels = (text_by(partial(pdfium.FPDFAnnot_GetOptionLabel, form, handle, one)) for one in chosen)
+        if said := ", ".join(filter(None, labels)):
+            return said
     return _text(pdfium.FPDFAnnot_GetFormFieldValue, form, handle)
-
-
-def _label(form: object, handle: object, option: int) -> str:
-    return text_by(partial(pdfium.FPDFAnnot_GetOptionLabel, form, handle, option))
 
 
 def _text(function: Any, form: object, handle: object) -> str:
@@ -94,7 +90,7 @@ def _middle(box: tuple[int, tuple[float, float, float, float]]) -> float:
 
 def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]:
     """Put the values of fields next to their labels; return those without one."""
-    without = []
+    without, beside = [], []
     boxes = sorted(characters.boxes(), key=_middle) if fields else []
     for field in fields:
         before, after, far, near = None, None, _LABEL, _LABEL
@@ -107,9 +103,11 @@ def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]
                 after, near = number, left - field.right
         # The label of a box stands to its right as often as to its left.
         if field.is_box and after is not None and near < far:
-            characters.add(after, f"{field.value} ", before=True)
+            beside.append((near, after, f"{field.value} ", True))
         elif before is not None:
-            characters.add(before, f" {field.value}")
+            beside.append((far, before, f" {field.value}", False))
         elif not field.is_box or field.value == check_box(True):
             without.append(field)
+    for _, number, text, is_ahead in sorted(beside):  # of several at one label the nearest first
+        characters.add(number, text, before=is_ahead)
     return without

@@ -101,10 +101,10 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
     for line in characters.lines():
         yield from (Line(f"\n{begins[place].markdown}\n") for place in line if place in begins)
         left = [place for place in line if place not in inside] if inside else line
-        rest = characters.texts(left) if inside else characters.text(line.start, line.stop)
+        rest = characters.text(left)
         first = characters.first(left)
         if first is None:
-            if not characters.text(line.start, line.stop).strip():
+            if not characters.text(line).strip():
                 yield Line("")
             continue
         x, y = places.origin(first)

@@ -117,10 +117,10 @@ def _texts(
         runs, start = [], numbers[0]
         for one, after in zip(numbers, [*numbers[1:], None], strict=True):
             if after is None or after - one > 3:
-                runs.append((start, one + 1))
+                runs.append(range(start, one + 1))
                 start = after or 0
-        inside.update(number for begin, end in runs for number in range(begin, end))
-        rows[row][column] = " ".join(characters.text(begin, end) for begin, end in runs)
+        inside.update(*runs)
+        rows[row][column] = " ".join(map(characters.text, runs))
     return rows, frozenset(inside)
 
 

@@ -20,6 +20,7 @@ _CODE_OR_TAG = re.compile(
     rf"(?P<text>(?:[^<>\n]|</?(?:{_EMPHASIS})>){{0,200}}?)</(?P=tag)\s*>)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
+_BYTES = re.compile(r"data:image/[\w.+-]{1,20};base64,[\w+/=%-]{64,}", re.ASCII)  # of an image; fewer cost little
 _IN_CELL = {ord("|"): r"\|", **dict.fromkeys(b"\n\v\f\r", " ")}
 _TAG, _IN_WORD = re.compile("<[^<>]*>"), re.compile(r"[^\W\d_]\0[^\W\d_]")
 
@@ -32,7 +33,8 @@ def read(data: bytes) -> Content:
 
 
 def in_line(text: str) -> str:
-    """Return Markdown with what is raised, lowered, marked by tags or referred to as text of its line."""
+    """Return Markdown with what is raised, lowered, marked by tags or referred to as text, and no bytes of images."""
+    text = _BYTES.sub("", text)
     return _CODE_OR_TAG.sub(_plain, text) if "</" in text or "&" in text else text
 
 

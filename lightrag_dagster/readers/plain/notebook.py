@@ -69,7 +69,7 @@ def _said(output: dict[str, Any]) -> Iterator[str]:
         if texts:
             yield from map(fenced, texts)
         elif markdown := _joined(said.get("text/markdown")).strip():
-            yield markdown
+            yield in_line(markdown)
         elif page := _joined(said.get("text/html")).strip():
             from lightrag_dagster.readers.html import page as html_page  # slow to import
 

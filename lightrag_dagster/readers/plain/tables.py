@@ -141,10 +141,13 @@ def _title(row: Sequence[str]) -> str:
 def _delimiter(text: str) -> str:
     """Return the delimiter that gives the first rows, or those of tables, the most columns; a comma if none does.
 
-    A line without any of them is a title or a remark. Another one goes before a comma that only numbers have.
+    A line without any of them is a title or a remark. Another one goes before a comma that only numbers have, and so
+    does none if these stand alone below such a line.
     """
     sample = text[:_MAX_CELL]
-    divided = "".join(filter(_DIVIDED.search, io.StringIO(sample, newline="")))
+    lines = [*filter(_DIVIDED.search, io.StringIO(sample, newline=""))]
+    divided = "".join(lines)
+    is_column = len(lines) > 1 and not sample.startswith(lines[0]) and all(map(_DECIMAL.fullmatch, lines))
 
     def rows(mark: str) -> list[list[str]]:
         return list(islice(filter(None, _reader(divided, mark)), _MOST_TITLES + _SAMPLE_ROWS))
@@ -156,7 +159,7 @@ def _delimiter(text: str) -> str:
         return min(first, default=0), *(min(some) if len(some) > 1 else 0 for some in (widths, table))
 
     best, other = (max(marks, key=columns) for marks in (_DELIMITERS, _DELIMITERS[1:]))
-    return other if best == "," and _has_decimals(rows(other)) else best
+    return other if best == "," and (is_column or _has_decimals(rows(other))) else best
 
 
 def _has_decimals(rows: Sequence[Sequence[str]]) -> bool:

@@ -5,8 +5,8 @@ import re
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import XML_ENCODING, decode
 
-_FOR_TERMINALS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])")
-"""Sequences of ECMA-48: colours, moves and titles, as logs have them."""
+_FOR_TERMINALS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])|[^\n]\x08")
+"""Sequences of ECMA-48, colours, moves and titles, as logs have them, and what printed manuals strike over."""
 
 
 def read(data: bytes) -> Content:
@@ -23,5 +23,5 @@ def read_xml(data: bytes) -> Content:
 
 
 def plain(text: str) -> str:
-    """Return a text without sequences for terminals."""
-    return _FOR_TERMINALS.sub("", text) if "\x1b" in text else text
+    """Return a text without sequences for terminals and printers."""
+    return _FOR_TERMINALS.sub("", text) if "\x1b" in text or "\b" in text else text

@@ -1,10 +1,22 @@
 """The encodings of a Rich Text document: of its code page, and of each of its fonts."""
 
+from mammoth.docx.dingbats import dingbats
+
+from lightrag_dagster.readers.office.word.runs import as_sign
 from lightrag_dagster.readers.rtf.words import CHARSETS, CODE_PAGES
+
+_OF_SIGNS = {font for font, _ in dingbats}
+
+
+def decoded(data: bytes, encoding: str) -> str:
+    """Return the text of bytes in an encoding, or in a font of signs."""
+    if encoding not in _OF_SIGNS:
+        return data.decode(encoding, "replace")
+    return "".join(as_sign(one, encoding) for one in data.decode("latin-1"))
 
 
 class Encodings:
-    """The encoding of each font; those without one have the document's."""
+    """The encoding of each font: of one of signs its name, of those without one the document's."""
 
     def __init__(self) -> None:
         self._default = "cp1252"
@@ -16,10 +28,6 @@ class Encodings:
         if _is_known(encoding):
             self._default = encoding
 
-    def set_page(self, page: int) -> None:
-        """Take the code page of the document."""
-        self.set_default(_of_page(page))
-
     def set_default_font(self, number: int) -> None:
         """Take the font of text that names none."""
         self._default_font = number
@@ -29,9 +37,14 @@ class Encodings:
         if number in CHARSETS:
             self._of_fonts[font] = CHARSETS[number]
 
+    def set_name(self, font: int, name: str) -> None:
+        """Take the name of a font, if it shows signs in place of letters."""
+        if name in _OF_SIGNS:
+            self._of_fonts[font] = name
+
     def set_font_page(self, font: int, page: int) -> None:
         """Take the code page of a font, which comes before its character set."""
-        if _is_known(encoding := _of_page(page)):
+        if _is_known(encoding := of_page(page)):
             self._of_fonts[font] = encoding
 
     def of(self, font: int | None = None) -> str:
@@ -39,7 +52,8 @@ class Encodings:
         return self._of_fonts.get(self._default_font if font is None else font, self._default)
 
 
-def _of_page(page: int) -> str:
+def of_page(page: int) -> str:
+    """Return the encoding of a code page."""
     return CODE_PAGES.get(page, f"cp{page}")
 
 

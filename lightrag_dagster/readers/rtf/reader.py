@@ -12,8 +12,9 @@ from typing import Any
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import struck
+from lightrag_dagster.readers.office.word.runs import as_sign
 from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
-from lightrag_dagster.readers.rtf.fonts import Encodings
+from lightrag_dagster.readers.rtf.fonts import Encodings, decoded, of_page
 from lightrag_dagster.readers.rtf.rows import ABOVE, ON_LEFT, RtfRow
 from lightrag_dagster.readers.rtf.state import State
 from lightrag_dagster.readers.rtf.words import ENDS, FIELD, INFO, INSIDE_A_LINE, MARKERS, NOT_TEXT, OPTIONAL, SIGNS
@@ -22,6 +23,7 @@ _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
     rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n\x00]+)|[\r\n\x00\\]"
 )
+_SYMBOL = re.compile(r'\s*SYMBOL (\d{1,5}) .*?\\f "?(\w+(?: \d)?)')
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
@@ -58,6 +60,7 @@ class _RtfReader:
         self._skip = 0
         self._marker = ""
         self._number = 0  # the font or style that an entry of their table defines
+        self._instruction = ""  # of a field
         self._field: dict[str, int] = {}  # what is said of a field of a form
         self._words: dict[str, Callable[[int], None]] = {
             **dict.fromkeys(ENDS, lambda _: self.document.end_paragraph(self._state.heading)),
@@ -80,14 +83,14 @@ class _RtfReader:
             **dict.fromkeys(("sub", "dn", "nosupersub"), lambda _: self._set(is_raised=False)),
             "deff": self._encodings.set_default_font,
             "cpg": self._font_page,
-            "ansicpg": lambda page: self._set_default(self._encodings.set_page, page),
-            "mac": lambda _: self._set_default(self._encodings.set_default, "mac_roman"),
-            "pc": lambda _: self._set_default(self._encodings.set_default, "cp437"),
-            "pca": lambda _: self._set_default(self._encodings.set_default, "cp850"),
+            "ansicpg": lambda page: self._set_default(of_page(page)),
+            "mac": lambda _: self._set_default("mac_roman"),
+            "pc": lambda _: self._set_default("cp437"),
+            "pca": lambda _: self._set_default("cp850"),
             "u": self._unicode,
             "f": self._font,
             "s": self._style,
-            "fcharset": self._charset,
+            "fcharset": lambda number: self._encodings.set_charset(self._number, number),
             **{name: partial(self._date_part, name) for name in ("yr", "mo", "dy")},
         }
 
@@ -130,6 +133,10 @@ class _RtfReader:
                 self._marker = ""
             elif ended == "fonttbl":
                 self._plain()
+            elif ended == "field" and self._state.into == "text":
+                if found := _SYMBOL.match(self._instruction):
+                    self._add(as_sign(chr(int(found[1])), found[2]))
+                self._instruction = ""
             elif ended == "formfield" and self._state.into == "field":
                 self.document.add_check_box(self._field)
                 self._field = {}
@@ -195,8 +202,8 @@ class _RtfReader:
         """Take the style of text that has none, in the default font."""
         self._set(encoding=self._encodings.of(), is_hidden=False, is_raised=False, is_struck=False)
 
-    def _set_default(self, take: Callable[[Any], None], value: object) -> None:
-        take(value)
+    def _set_default(self, encoding: str) -> None:
+        self._encodings.set_default(encoding)
         self._set(encoding=self._encodings.of())
 
     def _font(self, number: int) -> None:
@@ -204,9 +211,6 @@ class _RtfReader:
             self._number = number
         else:
             self._set(encoding=self._encodings.of(number))
-
-    def _charset(self, number: int) -> None:
-        self._encodings.set_charset(self._number, number)
 
     def _font_page(self, page: int) -> None:
         if self._state.into == "fonttbl":
@@ -224,7 +228,7 @@ class _RtfReader:
             self.document.properties["day"] = f"{number:04}" if name == "yr" else f"{day}-{number:02}"
 
     def _unicode(self, number: int) -> None:
-        self._add(chr(number % 65_536))
+        self._add(as_sign(chr(number % 65_536), self._state.encoding))
         self._skip = self._state.fallback
 
     def _add_bytes(self, data: bytes) -> None:
@@ -234,7 +238,7 @@ class _RtfReader:
 
     def _flush(self) -> None:
         if self._bytes:
-            text = self._bytes.decode(self._state.encoding, "replace")
+            text = decoded(bytes(self._bytes), self._state.encoding)
             self._bytes.clear()
             self._add(text)
 
@@ -254,6 +258,10 @@ class _RtfReader:
             self._marker += text
         elif into in ("picture", "sn", "sv"):
             self._picture.add(into, text)
+        elif into == "fonttbl":
+            self._encodings.set_name(self._number, text.rstrip(";"))
+        elif into == "field":
+            self._instruction += text
         elif into in INFO:
             properties[into] = properties.get(into, "") + text
         elif into == "stylesheet" and (found := re.match(r"(?:heading|berschrift|Titre) (\d)", text, re.IGNORECASE)):

@@ -148,10 +148,12 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("character", ["\x0c", "\x00", "&#12;", "&#xFFFE;"])
+@pytest.mark.parametrize("character", ["\x0c", "\x00", "\x01", "&#12;", "&#xFFFE;"])
 def test_a_character_that_xml_has_not_costs_nothing_else(character: str) -> None:
     _, text = extract_html(f"Page 1{character}<p>The weir was built in 1911.</p>".encode())
     assert "The weir was built in 1911." in text
+    page = f"<body><nav>Home</nav><p>The weir{character} was built in <s>1910</s> 1911.</p></body>"
+    assert " ".join(extract_html(page.encode())[1].split()) == "The weir was built in ~~1910~~ 1911."
 
 
 @pytest.mark.parametrize("depth", [250, 300, 2000, 3000, pytest.param(1_000_000, marks=pytest.mark.long)])

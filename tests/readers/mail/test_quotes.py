@@ -185,6 +185,7 @@ GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
         ("", [], []),
         ("<!-- gmail_quote -->", [], []),
         ("<div>a<p>b</p>c&#12;d</div>", ["a", "c"], []),
+        ('<p>Agreed.</p><blockquote type="cite">It leaks.</blockquote>&#12;See you.', ["Agreed.", "See"], ["leaks"]),
         ("<div>" * 3000 + "deep", ["deep"], []),
     ],
 )

@@ -140,6 +140,7 @@ def test_numbers_of_headings() -> None:
     ("body", "properties", "expected"),
     [
         ("10<text:span text:style-name='T'>6</text:span> litres", 'style:text-position="super 58%"', "10^6 litres"),
+        ("500<text:span text:style-name='T'>1)</text:span>", 'style:text-position="super 58%"', "500^1)"),
         ("Area in m<text:span text:style-name='T'>2</text:span>", 'style:text-position="33% 58%"', "Area in m²"),
         ("H<text:span text:style-name='T'>2</text:span>O", 'style:text-position="sub 58%"', "H2O"),
         ("<text:span text:style-name='T'>Hydro</text:span>tec", 'fo:font-weight="bold"', "Hydrotec"),
@@ -234,6 +235,13 @@ def row(*cells: str) -> str:
 
 def cell(text: str, spans: str = "") -> str:
     return CELL.format(spans, p(text) if text else "")
+
+
+def test_a_cell_shows_its_number_without_a_text() -> None:
+    number = items("<text:p/>", style="L", more='text:continue-numbering="true"')
+    rows = [row(cell(""), cell("Defect")), *(row(CELL.format("", number), cell(said)) for said in ("Leak", "Rust"))]
+    text = read(f"<table:table>{''.join(rows)}</table:table>", list_style("L", "1.")).text
+    assert text.split("\n")[2:] == ["| 1. | Leak |", "| 2. | Rust |"]
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def test_of_newer_and_older_shapes_one_is_read(choice: str | None, fallback: str
     [
         (["10", "^6", " litres"], "10^6 litres"),
         (["Area in m", "^2"], "Area in m²"),
+        (["500", "^1)", " net"], "500^1) net"),
         (["H", "_2", "O on the 4", "^th"], "H2O on the 4th"),
         (["soft\u00adhyphen"], "softhyphen"),
     ],

@@ -199,9 +199,9 @@ def test_hidden_text_boxes_and_charts_are_marked(said: str, mark: str) -> None:
 def test_raised_numbers_of_a_cell() -> None:
     def write(book: Any, page: Any) -> None:
         up = book.add_format({"font_script": 1})
-        page.write_rich_string("A1", "Area in m", up, "2", ", flow in 10", up, "6", " l")
+        page.write_rich_string("A1", "Area in m", up, "2", ", flow in 10", up, "6", " l of 500", up, "1)", " net")
 
-    assert text_of(written(write)) == "| Area in m², flow in 10^6 l |\n| --- |"
+    assert text_of(written(write)) == "| Area in m², flow in 10^6 l of 500^1) net |\n| --- |"
 
 
 def test_struck_text_is_marked() -> None:

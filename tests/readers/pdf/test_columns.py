@@ -106,6 +106,12 @@ def test_what_is_no_table_stays_text(texts: list[tuple[float, float, str]]) -> N
     assert set(found.split()) == {word for *_, text in texts for word in text.split()}
 
 
+def test_a_row_behind_a_cell_of_one_character_is_a_line() -> None:
+    cells = [("Pos", "Text", "Number", "Price"), ("1", "Pump", "2", "500.00"), ("2", "Valve", "", "300.00")]
+    found = text_of(one for one in rows(cells, (60, 90, 200, 260)) if one[2])
+    assert found.split("\n") == ["Pos Text Number Price", "1 Pump 2 500.00", "2 Valve 300.00"]
+
+
 def test_a_page_of_too_many_texts_is_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     textpage = pypdfium2.PdfDocument(pdf(rows(LEVELS, (60, 200, 320))))[0].get_textpage()
     assert [one.shape for one in find_columns(rows_of(textpage))] == [(3, 3)]

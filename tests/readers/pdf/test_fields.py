@@ -12,6 +12,14 @@ def field(kind: str, name: str, rect: str, more: str) -> str:
     return f"<</Type/Annot/Subtype/Widget/FT/{kind}/T({name})/Rect[{rect}]/F 4{more}>>"
 
 
+BOXES = [
+    field("Btn", "yes", "30 668 42 680", "/V/Yes/AS/Yes"),
+    field("Btn", "no", "50 668 62 680", "/V/Off/AS/Off"),
+    field("Btn", "right", "130 668 142 680", "/V/Yes/AS/Yes"),
+    field("Btn", "wrong", "150 668 162 680", "/V/Off/AS/Off"),
+]
+
+
 # Reported case E2.
 @pytest.mark.parametrize(
     ("fields", "text"),
@@ -28,9 +36,12 @@ def field(kind: str, name: str, rect: str, more: str) -> str:
         ([field("Btn", "a", "130 668 142 680", "/V/Yes/AS/Yes/AP<</N<</Yes null>>>>")], "Approved [x]"),
         ([field("Btn", "a", "130 668 142 680", "/V/Off/AS/Off")], "Approved [ ]"),
         ([field("Btn", "a", "55 668 67 680", "/V/Yes/AS/Yes")], "[x] Approved"),
+        ([BOXES[0], BOXES[1]], "[x] [ ] Approved"),
+        ([BOXES[1], BOXES[0]], "[x] [ ] Approved"),
+        ([BOXES[3], BOXES[2]], "Approved [x] [ ]"),
         ([field("Tx", "Remarks", "72 400 280 500", "/V(All is well)")], "Remarks: All is well"),
     ],
-    ids=["text", "two on a line", "choice", "checked", "unchecked", "label behind", "no label"],
+    ids=["text", "two on a line", "choice", "checked", "unchecked", "label behind", *["two boxes"] * 3, "no label"],
 )
 def test_a_value_stands_behind_its_label(fields: list[str], text: str) -> None:
     found = extract_text(pdf(LABELS, fields=fields), "a.pdf")

@@ -65,6 +65,19 @@ def test_references_to_characters_are_read_outside_of_code_and_end_no_line_or_ce
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The weir ![its gate](%s) stands.", "The weir ![its gate]() stands."),
+        ("The weir ![][image1]\n\n[image1]: <%s>", "The weir ![][image1]\n\n[image1]: <>"),
+        ("<img src='%s' alt='gate'>", "<img src='' alt='gate'>"),
+        ("`data:image/png;base64,iVBOR`", "`data:image/png;base64,iVBOR`"),
+    ],
+)
+def test_the_bytes_of_an_image_are_no_text(text: str, expected: str) -> None:
+    assert read(text.replace("%s", f"data:image/png;base64,{'iVBOR+/0' * 100}=").encode()).text == expected
+
+
+@pytest.mark.parametrize(
     "part",
     [
         *("<sup>", "`", "` ", "```\n", "<sup ", "</sup>", "`` ` ", "\\<sup>a", "<b>", "<sup><b>"),

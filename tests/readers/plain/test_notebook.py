@@ -61,6 +61,7 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
         ({"text/latex": "$a^2$"}, "$a^2$"),
         ({"text/plain": "x", "text/markdown": "**x**"}, "```\nx\n```"),
         ({"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": "**x**"}, "**x**"),
+        ({"text/markdown": f"![x](data:image/png;base64,{'iVBOR' * 20})"}, "![x]()"),
         ({"text/plain": ["<pandas.io.formats.style.Styler at 0x7f1a>"], "text/html": "<b>1.50</b>"}, "**1.50**"),
         ({"text/plain": "<function f at 0x7f1a>"}, ""),
         ({"text/plain": "   A  B\n0  1  2\n"}, "```\n   A  B\n0  1  2\n```"),

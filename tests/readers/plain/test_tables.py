@@ -33,6 +33,8 @@ def test_markdown_tables(rows: list[list[str]], table: str) -> None:
     [
         ("a,b\n1,2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ("a;b\n1,5;2,5\n", f"| a | b |\n{RULE}\n| 1,5 | 2,5 |"),
+        ("a\n1,50\n\n-1.234,5 €\r\n3\n", "| a |\n| --- |\n| 1,50 |\n| -1.234,5 € |\n| 3 |"),
+        ("a\n1,50\nx,2\n", f"| a |  |\n{RULE}\n| 1 | 50 |\n| x | 2 |"),
         ("a\tb\n1\t2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ("a|b\n1|2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ('a,b\r\n"1, ""one""\nand",2\r\n', f'| a | b |\n{RULE}\n| 1, "one" and | 2 |'),

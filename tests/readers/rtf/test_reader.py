@@ -47,6 +47,23 @@ def test_hidden_and_deleted_text_is_left_out(body: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
+        (r"{\f1\'b3} 5 bar, {\f1\'a3} 7, {\f1 m}m", "≥ 5 bar, ≤ 7, μm"),
+        (r"{\f1\u-3917?} 8, {\f1\u8805?} 9, {\f2\u-3844 ?} ok", "≥ 8, ≥ 9, ✓ ok"),
+        (r"{\field{\*\fldinst SYMBOL 179 \\f \"Symbol\" \\s 11}{\fldrslt\f1\fs22}} 5", "≥ 5"),
+        (
+            r"{\field{\*\fldinst {SYMBOL 252 \\f Wingdings}}{\fldrslt }} ok {\field{\*\fldinst PAGE}{\fldrslt 3}}",
+            "✓ ok 3",
+        ),
+    ],
+)
+def test_fonts_of_signs(body: str, text: str) -> None:
+    fonts = r"{\fonttbl{\f0 Arial;}{\f1\froman\fcharset2 Symbol;}{\f2\fcharset2{\*\panose 05}Wingdings;}}"
+    assert text_of(fonts + body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
         (r"Pay {\strike 500} 400", "Pay ~~500~~ 400"),
         (r"Pay \striked1 5\'300 \striked0 400", "Pay ~~500~~ 400"),
         (r"Pay \strike 500 \plain 400\par\strike\par B", "Pay ~~500~~ 400\n\n~~B~~"),

@@ -1,7 +1,5 @@
 """Paragraphs of a Word part: joined ones, headings by style or outline level, and numbers of lists."""
 
-from collections.abc import Iterator
-
 from lxml import etree
 
 from lightrag_dagster.readers.office.word.marks import label
@@ -83,15 +81,15 @@ def _write_number(paragraph: etree._Element, properties: etree._Element, found: 
         item.append(new("ilvl", val=str(min(depth, _LEVELS - 1))))
         item.append(new("numId", val=_NUMBERS if found.text else _BULLETS))
         properties.append(item)
-    if found.text and any(True for _ in _contents(paragraph)):
+    if found.text and _is_shown(paragraph):
         properties.addnext(new("r", label(found.text)))
 
 
-def _contents(paragraph: etree._Element) -> Iterator[etree._Element]:
-    """Yield what a reader sees of a paragraph; an empty one is counted, but not shown."""
-    for element in paragraph.iter(f"{W}t", f"{W}drawing", f"{W}pict", f"{W}sym", f"{W}object"):
-        if element.tag != f"{W}t" or (element.text or "").strip():
-            yield element
+def _is_shown(paragraph: etree._Element) -> bool:
+    """Return True for a paragraph with something to see; an empty one is counted, and its number shown in a cell."""
+    found = paragraph.iter(f"{W}t", f"{W}drawing", f"{W}pict", f"{W}sym", f"{W}object")
+    is_cell = name_of(paragraph.getparent()) == "tc"
+    return is_cell or any(one.tag != f"{W}t" or (one.text or "").strip() for one in found)
 
 
 class _Depths:

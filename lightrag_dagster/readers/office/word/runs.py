@@ -36,7 +36,9 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
     for text in all_of(root, "t"):
         text.text = without_marks(text.text or "")
         if _PRIVATE.search(text.text):
-            text.text = _PRIVATE.sub(_sign_of(text.getparent()), text.text)
+            fonts = find(text.getparent(), "rPr/rFonts")
+            font = fonts.get(f"{W}ascii") if fonts is not None else None
+            text.text = "".join(as_sign(one, font) if _PRIVATE.match(one) else one for one in text.text)
     for wrapper in all_of(root, *_WRAPPERS):
         replace(wrapper, wrapper)
     for ruby in all_of(root, "ruby"):
@@ -72,20 +74,9 @@ def _write_symbol(symbol: etree._Element) -> None:
     replace(symbol, [new("r", chr(place))] if is_character else [])
 
 
-def _sign_of(run: etree._Element | None) -> "_Signs":
-    fonts = find(run, "rPr/rFonts")
-    return _Signs(fonts.get(f"{W}ascii") if fonts is not None else None)
-
-
-class _Signs:
-    """The signs for the characters of a font of symbols."""
-
-    def __init__(self, font: str | None) -> None:
-        self._font = font
-
-    def __call__(self, found: re.Match[str]) -> str:
-        sign = dingbats.get((self._font, ord(found[0]) - _DRAWN))
-        return found[0] if sign is None else chr(sign)
+def as_sign(character: str, font: str | None) -> str:
+    """Return the sign that a font of symbols shows for a character, else the character."""
+    return chr(dingbats.get((font, ord(character) % _DRAWN), ord(character)))
 
 
 def _write_choice(begin: etree._Element) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.readers.office.word.documents import levels, numbered, paragraph, read
+from tests.readers.office.word.documents import cell, levels, numbered, paragraph, read, table
 
 HEADINGS = "".join(
     f'<w:style w:type="paragraph" w:styleId="H{level}"><w:name w:val="heading {level}"/>'
@@ -87,6 +87,13 @@ def test_a_list_goes_on_behind_a_paragraph_and_in_each_list_of_its_definition() 
 def test_items_are_as_deep_as_those_above_them_say(body: str, text: str) -> None:
     lists = levels(("decimal", "%1."), ("lowerRoman", "%2."), ("bullet", "•"), ("bullet", " "))
     assert read(body, parts={"numbering.xml": lists}).text == text
+
+
+def test_a_cell_shows_its_number_without_a_text() -> None:
+    rows = [("No", "Defect"), (numbered(""), "Leak"), (numbered(""), "Rust")]
+    body = table(*(cell(number) + cell(said) for number, said in rows))
+    lists = levels(("decimal", "%1."))
+    assert read(body, parts={"numbering.xml": lists}).text.split("\n")[2:] == ["| 1. | Leak |", "| 2. | Rust |"]
 
 
 def test_legal_levels_write_all_numbers_in_digits() -> None:

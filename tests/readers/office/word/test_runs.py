@@ -171,6 +171,7 @@ RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="su
         (text("10") + text("6", RAISED) + text(" litres"), "10^6 litres"),
         (text("10") + text("-3", RAISED) + text(" m") + text("2", RAISED), "10^-3 m²"),
         (text("m", "<w:b/>") + text("3", RAISED), "m³"),
+        (text("500") + text("1)", RAISED) + text(" net"), "500^1) net"),
         (text("10") + text("6", '<w:rStyle w:val="Raised"/>') + text(" litres"), "10^6 litres"),
         (text("10") + text("6", '<w:position w:val="8"/><w:sz w:val="14"/>') + text(" litres"), "10^6 litres"),
         (text("10") + text("1", RAISED) + text("2", RAISED) + text(" litres"), "10^12 litres"),
