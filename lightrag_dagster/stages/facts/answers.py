@@ -54,6 +54,7 @@ VALUE_LACKING = "value that the passage lacks"
 TIME_LACKING = "time that the passage lacks"
 BROKEN = "JSON item that cannot be read"
 TOO_MANY = "fact beyond the most that an answer may have"
+_UNREADABLE = {BROKEN, BROKEN_OFF.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ class FactAnswer:
 
     @property
     def usable(self) -> bool:
-        """True for an answer with a fact or a rejected row, and for a complete one."""
-        return bool(self.facts or self.rejected or self.complete)
+        """True for an answer with a fact or a row that can be read, and for one that says that there is nothing."""
+        return bool(self.facts or {*self.rejected} - _UNREADABLE or (self.complete and not self.rejected))
 
     def by_earlier_schema(self) -> "FactAnswer":
         """Return it without the rejections of rows that another schema may have asked for."""

@@ -211,7 +211,7 @@ def test_every_reason_is_tried() -> None:
 def test_answers_that_are_broken(text: str, truncated: bool, facts: int, broken: int, complete: bool) -> None:
     found = read(text, truncated=truncated)
     assert (len(found.facts), list(found.rejected), found.complete) == (facts, [answers.BROKEN] * broken, complete)
-    assert found.usable == bool(facts or broken or complete)
+    assert found.usable == bool(facts or (complete and not broken))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_answers_that_are_broken(text: str, truncated: bool, facts: int, broken:
 @pytest.mark.usefixtures("uncollected")
 def test_answers_that_break_off(text: str, facts: int) -> None:
     found = read(text)
-    assert (len(found.facts), found.rejected) == (facts, (BROKEN_OFF.reason,))
+    assert (len(found.facts), found.rejected, found.usable) == (facts, (BROKEN_OFF.reason,), bool(facts))
     assert (len(read(text, truncated=True).facts), read(text, truncated=True).rejected) == (facts, ())
 
 
