@@ -36,7 +36,7 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
         print_json({"cost_usd": total, "unpriced": unpriced, "costs": costs})
         return
     if not costs:
-        console.print(f"Nothing was bought in {home.name} yet.")
+        console.print(f"Nothing is booked in {home.name} yet; `batch` lists the answers that are still awaited.")
         return
     counted = [name for name in _COUNTED if "cache" not in name or any(row[name] for row in costs)]
     rows = [

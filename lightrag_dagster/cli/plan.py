@@ -11,7 +11,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import some_of
-from lightrag_dagster.evaluation.gold.gate import to_ask, to_compare
+from lightrag_dagster.evaluation.gold.gate import measured, to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.evaluation.pricing import plan_questions
 from lightrag_dagster.fact_schemas import of_pass
@@ -95,8 +95,9 @@ def gate_line(settings: Settings, plan: Plan) -> str | None:
     new = Counter({"extractions": sum(one.chunks_new for one in plan.sources)})
     for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
         new[of_pass("readings", name)] += of.chunks_new
-    situation = Situation.looking(settings)
-    found = to_compare(situation, read_gold(settings.gold.folder))
+    gold = read_gold(settings.gold.folder)
+    situation = Situation.looking(measured(settings, gold))
+    found = to_compare(situation, gold)
     if isinstance(found, str):
         return f"{found}." if new.total() else None
     of_plan = {one.source for one in plan.sources}

@@ -42,9 +42,9 @@ _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
     "raw_documents": 23,
     "chunks": 2,
-    "extractions": 4,
-    "mentions": 10,
-    "facts": 11,
+    "extractions": 5,
+    "mentions": 11,
+    "facts": 12,
     "merge": 16,
     "stores": 17,
     "report": 6,

@@ -36,7 +36,10 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     for time, days in (("36h", 2), ("1d", 1), ("999999999d", 999_999_999)):
         said = command(capfd, monkeypatch, "cache", "prune", "--dry-run", "--unused-for", time)[1]
         assert f"(not used for {days} days)" in said
-    assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
+    assert (code, output.splitlines()) == (
+        0,
+        [f"Nothing is booked in {home} yet; `batch` lists the answers that are still awaited."],
+    )
     ledger = Ledger(Home.of(load_settings()).ledger)
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
     ledger.add(Entry("run", "embed", "notes", "small", 2, 0, 500, 0, 0, 0.5))

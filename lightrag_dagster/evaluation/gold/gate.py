@@ -89,6 +89,12 @@ def let_through(settings: Settings, compared: Comparison) -> None:
     Looks(Home.of(settings).ledger).good(compared.verdicts)
 
 
+def measured(settings: Settings, gold: Gold) -> Settings:
+    """Return settings without the schemas of passes if no gold passage labels facts: no score would count theirs."""
+    labels_facts = any("fact" in kinds for kinds in gold.passages.values())
+    return settings if labels_facts else settings.changed(readings=None)
+
+
 def to_compare(situation: Situation, gold: Gold, *, again: bool = False) -> Passages | str:
     """Return the gold passages, or why nothing is compared.
 
@@ -157,13 +163,14 @@ def try_gold(settings: Settings, tried: Settings | None = None, run: str | None 
         SettingsError: a gold file cannot be read, or a backfill needs gold, and no passage is done.
         StoreError: a table is damaged.
     """
-    gold, situation = read_gold(settings.gold.folder), Situation.looking(settings)
+    gold = read_gold(settings.gold.folder)
+    situation = Situation.looking(measured(settings, gold))
     found = to_compare(situation, gold, again=tried is not None)
     if isinstance(found, str):
         return found
     judged = partial(judge, gold, found.located, curation=situation.decided.curation, types=settings.merging.types)
     with temporary_folder("lightrag-gold-") as folder:
-        made = TemporaryHome(tried or settings, folder, run)
+        made = TemporaryHome(measured(tried or settings, gold), folder, run)
         reports = [made.ingest_all(one, rows["raw_documents"], rows["chunks"]) for one, rows in found.tables.items()]
         usage = sum((one.usage for several in reports for one in several), Usage())
         before = judged(made.readable(source, rows) for source, rows in found.tables.items())

@@ -14,6 +14,7 @@ from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.loops import repeats_itself
 from lightrag_dagster.stages.extraction.parsing import MOST_ROWS, Records, merge_rounds, parse_response
+from lightrag_dagster.stages.extraction.rejections import BROKEN_OFF
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, gleaning_request
 
@@ -52,8 +53,9 @@ class ReadAnswer(Protocol):
 class Extractor:
     """A language model, with the prompts and limits of its requests.
 
-    A response that was cut off is asked for again with each of `longer_outputs`, then kept as `truncated`; one that
-    repeats itself, or that has no more rows for twice the tokens, is kept so at once, and no round follows it.
+    A response that was cut off, as JSON that breaks off is, is asked for again with each of `longer_outputs`, then kept
+    as `truncated`; one that repeats itself, or that has no more rows for twice the tokens, is kept so at once, and no
+    round follows it.
     """
 
     model: ChatModel
@@ -107,6 +109,7 @@ class Conversation:
     bought: list[ChatResponse] = field(default_factory=list)
     answered: bool = False
     ended: str = ""
+    cut: bool = False  # a round that counts
 
     async def run(self, heading: str | None, context: str | None) -> Failure | None:
         """Run the rounds; return the reason of a failure, or None."""
@@ -118,13 +121,12 @@ class Conversation:
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS about the outcome."""
-        cut = self.ended or any(answer.finish_reason == "length" for answer in self.rounds)
         return {
             "responses": [answer.text for answer in self.rounds],
             "rounds": len(self.rounds),
-            "status": "failed" if not self.answered else "truncated" if cut else "ok",
+            "status": "failed" if not self.answered else "truncated" if self.ended or self.cut else "ok",
             "error": str(failure) if failure else None,
-            "error_kind": _kind(failure),
+            "error_kind": failure and ("transient" if isinstance(failure, TransientProviderError) else "permanent"),
             "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
             "input_tokens": sum(answer.input_tokens for answer in self.bought),
             "cached_input_tokens": sum(answer.cached_input_tokens for answer in self.bought),
@@ -162,6 +164,7 @@ class Conversation:
             if records.usable or not (once_more or self._is_stored(replace(request, attempt=attempt + 1))):
                 break
         self.rounds.append(answer)
+        self.cut |= _is_cut(answer, records)
         return records
 
     def _is_stored(self, request: ChatRequest) -> bool:
@@ -183,9 +186,9 @@ class Conversation:
                     raise
                 break  # a model refuses a limit above its own; keep its answer below that
             self.bought.append(answer)
-            cut = answer.finish_reason == "length"
             before = found[1] if found else None
-            found = answer, self.extractor.read(answer.text, self.passage, truncated=cut)
+            found = answer, self.extractor.read(answer.text, self.passage, truncated=answer.finish_reason == "length")
+            cut = _is_cut(*found)
             if not (self.extractor.by_rules or found[1].complete) and repeats_itself(answer.text):
                 self.ended = "repeats itself"
             elif cut and before and found[1].adds_nothing_to(before):
@@ -217,8 +220,9 @@ class Conversation:
         return f"{what}, twice; change the prompts or the model"
 
 
-def _kind(failure: Failure | None) -> str | None:
-    return None if failure is None else "transient" if isinstance(failure, TransientProviderError) else "permanent"
+def _is_cut(answer: ChatResponse, read: ReadAnswer) -> bool:
+    """Say whether an answer was cut off; servers whose context is full, or whose stream broke, may give no reason."""
+    return answer.finish_reason == "length" or BROKEN_OFF.reason in read.rejected
 
 
 def _last_adds_nothing(rounds: Sequence[ReadAnswer]) -> bool:

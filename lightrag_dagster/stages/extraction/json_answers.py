@@ -12,8 +12,10 @@ from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from pydantic_core import from_json
+
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
-from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, SEVERAL_ENDS, Rejected
+from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, BROKEN_OFF, NO_OBJECT, SEVERAL_ENDS, Rejected
 from lightrag_dagster.stages.extraction.tuple_rows import Kind
 
 _LIST = r"(?:extracted_?)?(?:(?P<entity>entit(?:y|ies)|nodes?)|relation(?:ship)?s?|edges?|triples?)(?:_?list)?"
@@ -56,7 +58,7 @@ class JsonAnswer(NamedTuple):
 def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     """Return the records of the answer's JSON values, or None when these are none of records.
 
-    The item that was cut off is left out of a truncated answer.
+    The item that was cut off is left out of a truncated answer, and of one that breaks off.
     """
     items: list[tuple[Kind, object]] = []
     of_records, rest, too_deep = answer.strip("` \nJSONjson") == "[]", "", 0
@@ -68,20 +70,35 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
         except RecursionError:
             too_deep += 1
         rest = answer[before.end() :] if at is None else ""
-    repaired, broken = _repaired(rest, truncated=truncated)
+    cut = not truncated and breaks_off(rest)
+    repaired, broken = _repaired(rest, truncated=truncated or cut)
     broken += too_deep
     others = [item for item in repaired if not _collect(item, None, items)]
-    if not (of_records or items or ((others or broken) and _LIST_BEGINS.search(answer))):
+    if not (of_records or items or ((others or broken or cut) and _LIST_BEGINS.search(answer))):
         return None  # braces in other text hold no items
     items += [("entity" if "name" in _fields("entity", item) else "relation", item) for item in others]
-    whole = of_records and not _ITEM.search(rest)
+    whole = of_records and not (cut or _ITEM.search(rest))
     records = [record for kind, item in items for record in _records(kind, item)]
     return JsonAnswer(
         [record for record in records if isinstance(record, EntityRecord)],
         [record for record in records if isinstance(record, RelationRecord)],
         whole,
-        (*(record for record in records if isinstance(record, Rejected)), *[BROKEN_ITEM] * broken),
+        (*(record for record in records if isinstance(record, Rejected)), *[BROKEN_ITEM] * broken, *[BROKEN_OFF] * cut),
     )
+
+
+def breaks_off(text: str) -> bool:
+    """Say whether JSON, from its first value that is not valid, ends within an item or where another was to follow.
+
+    If brackets alone are missing after the last item, as small models write, nothing is lost.
+    """
+    text = text.rstrip("` \n")
+    goes_on = "{" in text[text.rfind("}") + 1 :]
+    try:
+        from_json(text)
+    except ValueError as error:
+        goes_on |= str(error).startswith("EOF")
+    return goes_on and text[-1:] not in ("", "}", "]")
 
 
 def _decoded(text: str, start: int = 0) -> tuple[object, int | None]:

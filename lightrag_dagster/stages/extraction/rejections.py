@@ -6,6 +6,7 @@ These are counted, in the answers of all rounds:
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
 - an item of a JSON answer with the same faults, with lists for both ends, that is not an object, or cannot be repaired;
+- the end of a JSON answer that breaks off, unless its status says that it was cut off;
 - a record that repeats an example or a definition of the prompt in place of what the passage says, or one of its
   placeholders as a name;
 - all records beyond four times as many as the prompt allows, as one, and the rest of an answer that is far too long.
@@ -43,6 +44,7 @@ PLACEHOLDER = Rejected("name that is a placeholder of the prompt")
 OF_EXAMPLE = Rejected("row that repeats an example of the prompt")
 OF_DEFINITION = Rejected("row that repeats the definition of a type")
 BROKEN_ITEM = Rejected("JSON item that cannot be repaired")
+BROKEN_OFF = Rejected("JSON that breaks off")
 
 
 def wrong_fields(kind: Kind, found: int, wanted: int) -> Rejected:

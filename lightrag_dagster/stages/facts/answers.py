@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, folded, normalise_name, visible
-from lightrag_dagster.stages.extraction.json_answers import repaired
+from lightrag_dagster.stages.extraction.json_answers import breaks_off, repaired
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
+from lightrag_dagster.stages.extraction.rejections import BROKEN_OFF
 from lightrag_dagster.stages.facts.beside import whole_amount
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 from lightrag_dagster.stages.facts.passes import Pass, RelationSchema
@@ -53,6 +54,7 @@ VALUE_LACKING = "value that the passage lacks"
 TIME_LACKING = "time that the passage lacks"
 BROKEN = "JSON item that cannot be read"
 TOO_MANY = "fact beyond the most that an answer may have"
+_UNREADABLE = {BROKEN, BROKEN_OFF.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,8 @@ class FactAnswer:
 
     @property
     def usable(self) -> bool:
-        """True for an answer with a fact or a rejected row, and for a complete one."""
-        return bool(self.facts or self.rejected or self.complete)
+        """True for an answer with a fact or a row that can be read, and for one that says that there is nothing."""
+        return bool(self.facts or {*self.rejected} - _UNREADABLE or (self.complete and not self.rejected))
 
     def by_earlier_schema(self) -> "FactAnswer":
         """Return it without the rejections of rows that another schema may have asked for."""
@@ -124,10 +126,10 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
 
     The item that was cut off is left out of a `truncated` answer; its status shows that.
     """
-    items, complete, broken = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
+    items, complete, unread = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
     relations = {folded(name): name for name in of_pass.relations}
     where = PassageText(passage)
-    facts, rejected = dict[FactRecord, None](), [BROKEN] * broken
+    facts, rejected = dict[FactRecord, None](), [*unread]
     for item in items:
         try:
             facts[_fact(item, of_pass, relations, where)] = None
@@ -138,10 +140,10 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
     return FactAnswer(kept, complete, tuple(rejected))
 
 
-def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
-    """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
+def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, list[str]]:
+    """Return the items of an answer in JSON, whether all of it is valid JSON, and a reason for each unreadable part.
 
-    An item is an object with a subject, a relation or words; A row with other keys becomes {}. After the first
+    An item is an object with a subject, a relation or words; a row with other keys becomes {}. After the first
     part that is not valid JSON, each flat object is decoded or repaired by itself.
     """
     items: list[Mapping[str, object]] = []
@@ -151,13 +153,11 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
         try:
             value, at = _DECODER.raw_decode(answer, begun.start())
             items += _items(value)
-        except RecursionError:
-            return items, False, 1
-        except ValueError:
-            more, broken = _repaired(answer[begun.start() :], truncated=truncated)
-            return items + more, False, broken
+        except (ValueError, RecursionError):
+            more, unread = _repaired(answer[begun.start() :], truncated=truncated)
+            return items + more, False, unread
         found = True
-    return items, found, 0
+    return items, found, []
 
 
 def _items(value: object, *, listed: bool = False) -> Iterator[Mapping[str, object]]:
@@ -187,21 +187,20 @@ def _fields(item: Mapping[str, object]) -> dict[str, object]:
     return {_KEYS[key]: value for key, value in folded.items() if key in _KEYS} | folded
 
 
-def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], int]:
-    """Return the flat objects in a text that are valid or can be repaired, and the number of the others."""
+def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], list[str]]:
+    """Return the flat objects in a text that are valid or can be repaired, and a reason for each of the others."""
     items: list[Mapping[str, object]] = []
-    broken = end = 0
+    unread: list[str] = []
     for found in _FLAT.finditer(text):
-        end = found.end()
         try:
             value = _DECODER.decode(found[0])
         except ValueError:
             value = repaired(found[0])
         made = [item for item in _items(value) if item]
         items += made
-        broken += not made
-    is_cut = not truncated and ("{" in text[end:] or not (items or broken))
-    return items, broken + is_cut
+        unread += [] if made else [BROKEN]
+    unread += [BROKEN_OFF.reason] * (not truncated and breaks_off(text))
+    return items, unread or [BROKEN] * (not items and not truncated)
 
 
 def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: PassageText) -> FactRecord:

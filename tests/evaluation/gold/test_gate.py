@@ -11,7 +11,7 @@ import pytest
 from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.errors import BudgetExceededError, SettingsError, TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import Comparison, let_through, to_ask, to_compare, try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, let_through, measured, to_ask, to_compare, try_gold
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
 from lightrag_dagster.pipeline.situation import Situation
@@ -32,8 +32,9 @@ def compared(settings: Settings, run: str | None = None) -> Comparison:
 
 
 def asked(settings: Settings) -> dict[str, int]:
-    situation = Situation.looking(settings)
-    return dict(to_ask(situation, find_passages(situation, read_gold(settings.gold.folder)).tables))
+    gold = read_gold(settings.gold.folder)
+    situation = Situation.looking(measured(settings, gold))
+    return dict(to_ask(situation, find_passages(situation, gold).tables))
 
 
 def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
@@ -61,6 +62,16 @@ def test_a_recipe_that_is_as_good_goes_on(gold_home: Path, loopback: Loopback, m
     compared(settings_in(gold_home, model)).require_better()
     assert len(loopback.requests) == questions
     assert asked(settings_in(gold_home, model)) == ({"extractions": questions} if questions else {})
+
+
+def test_passes_are_not_asked_about_gold_that_labels_no_fact(
+    gold_home: Path, loopback: Loopback, tmp_path: Path
+) -> None:
+    with_pass = with_passes(settings_in(gold_home, "same"), tmp_path / "readings", works=WORKS)
+    assert asked(with_pass) == {"extractions": 20}
+    let_through(with_pass, compared(with_pass))
+    assert len(loopback.requests) == 20
+    assert isinstance(try_gold(with_pass), str)
 
 
 @pytest.mark.long

@@ -44,6 +44,7 @@ entity<|#|>Marta Lindqvist<|#|>Person<|#|>She maintains the gauge.
 relation<|#|>Marta Lindqvist<|#|>Halden Weir<|#|>maintenance, gauge<|#|>She maintains its gauge.
 {DONE}"""
 _GLEANED = f"entity<|#|>Orrin Instruments<|#|>Organization<|#|>It built the gauge.\n{DONE}"
+_BROKEN_OFF = '{"entities": [{"name": "Oslo", "type": "city", "description": "A city."}, {"name": "Ber'
 _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
     "rows": ("ok", [ROWS, _GLEANED]),
     "an address": ("ok", ["entity<|#|>Gauge API<|#|>Method<|#|>It answers /a?lang=en&region=eu.\n"]),
@@ -111,6 +112,7 @@ _RESPONSES: Mapping[str, tuple[str, list[str]]] = {
         "ok",
         [json.dumps({"relationships": [{"source": "Oslo", "target": ["Bergen", "Voss"], "description": "A road."}]})],
     ),
+    "JSON that breaks off": ("ok", [_BROKEN_OFF]),
     "damaged JSON": (
         "ok",
         ['```json\n{"entities": [{"name": "Oslo", "type": "city", "description": "A "city"."}, {"name": }], "re'],
@@ -161,6 +163,7 @@ def extractions() -> dict[str, Any]:
         "nothing usable, twice": _asked(["No.", "entity<|#|>\n"], gleaning=1),
         "cut off, then longer": _asked([truncated, ChatResponse(ROWS, "stop", 10, 90)], gleaning=0, longer=(9000,)),
         "cut off for good": _asked([truncated, truncated], gleaning=0, longer=(9000,)),
+        "JSON that breaks off": _asked([_BROKEN_OFF], answer_format="json_schema", gleaning=0, longer=(9000,)),
         "refused": _asked([PermanentProviderError("refused")]),
         "not now": _asked([ROWS, TransientProviderError("busy")]),
         "languages": _asked([ROWS], language="de", gleaning=1, document_language=True),
@@ -211,6 +214,7 @@ def facts() -> dict[str, Any]:
         ),
         "with itself": (answer(row(subject="Ada", object="A´da")), "ok"),
         "cut off": (answer(row(), row())[:-40], "truncated"),
+        "breaks off": (answer(row(), row())[:-40], "ok"),
         "before a remark": (f"{answer(row())}\n[End of answer]", "ok"),
         "in a fence, with thoughts": (f"<think>Well</think>\n```json\n{answer(row())}\n```", "ok"),
     }

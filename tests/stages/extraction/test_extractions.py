@@ -451,6 +451,31 @@ def test_what_was_cut_off_is_asked_for_again_with_more_room() -> None:
     assert (row["status"], row["finish_reason"]) == ("failed", "length")
 
 
+_JSON = '{"entities": [{"name": "A", "type": "t", "description": "d"}], "relationships": []}'
+_CUT = _JSON.replace("]", ', {"name": "Ha', 1)[:68]
+_OFF = "the answer of scripted has no more rows for more tokens; its different rows are kept"
+
+
+@pytest.mark.parametrize(
+    ("answers", "kept"),
+    [
+        ([_CUT, _JSON], (_JSON, "ok", None)),
+        ([_CUT, _CUT.replace("A", "B"), _CUT.replace("A", "C")], (_CUT.replace("A", "C"), "truncated", None)),
+        ([_CUT, _CUT], (_CUT, "truncated", _OFF)),
+        ([_JSON[:-1]], (_JSON[:-1], "ok", None)),
+        ([entity("A") + entity("B")[:-3]], (entity("A") + entity("B")[:-3], "ok", None)),
+    ],
+)
+def test_json_that_breaks_off_is_cut_whatever_reason_a_server_gives(
+    answers: list[str], kept: tuple[str, str, str | None]
+) -> None:
+    model = ScriptedChatModel(lambda request: ChatResponse(answers[len(model.requests) - 1], "stop"))
+    (found,) = run(chunks("a"), model, longer_outputs=(200, 400), gleaning=0).to_pylist()
+    assert [request.max_output_tokens for request in model.requests] == [None, 200, 400][: len(answers)]
+    assert (found["responses"], found["status"], found["error"]) == ([kept[0]], *kept[1:])
+    assert found["finish_reason"] == "stop"
+
+
 def test_thought_that_takes_all_of_the_output_is_given_more_until_the_last_limit() -> None:
     def answer(request: ChatRequest) -> str:
         if request.max_output_tokens != 400:

@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.stages.extraction.json_answers import JsonAnswer, read_json
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord
-from lightrag_dagster.stages.extraction.rejections import NO_END, SEVERAL_ENDS
+from lightrag_dagster.stages.extraction.rejections import BROKEN_OFF, NO_END, SEVERAL_ENDS
 
 ALICE = EntityRecord("Alice", "person", "An engineer.")
 WORKS = RelationRecord("Alice", "Acme", "work", "Alice works at Acme.")
@@ -72,7 +72,6 @@ def test_one_broken_item_costs_no_other() -> None:
         "{note}",
         "{}",
         "{" * 5000,
-        '{"entities":' * 5000,
     ],
 )
 @pytest.mark.usefixtures("uncollected")
@@ -170,6 +169,26 @@ def test_a_line_of_json_that_is_cut_off_is_left_out_of_a_truncated_answer() -> N
 @pytest.mark.parametrize("cut", [WHOLE[:-4], WHOLE[:-20], WHOLE[: WHOLE.index("Acme")]])
 def test_of_a_truncated_answer_the_item_that_was_cut_off_is_left_out(cut: str) -> None:
     assert read_json(cut, truncated=True) == JsonAnswer([ALICE], [], whole=False)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        *(WHOLE[: WHOLE.index(rest)] for rest in (' "rel', "ships", RELATION, "source", "Acme", '."}]}')),
+        WHOLE[: WHOLE.index('."}]}')].replace("at Acme", "at {1}, Acme"),
+        WHOLE.replace('"', "'")[:-20],
+        f"{ENTITY}\n{RELATION[:40]}",
+        f"```json\n[{ENTITY}, {RELATION[:2]}",
+    ],
+)
+def test_of_json_that_breaks_off_the_item_that_is_not_whole_is_left_out(cut: str) -> None:
+    assert read_json(cut, truncated=False) == JsonAnswer([ALICE], [], whole=False, rejected=(BROKEN_OFF,))
+
+
+@pytest.mark.parametrize("cut", ['{"entities": [', '{"entities": [{"name": "Al', '{"entities":' * 5000])
+@pytest.mark.usefixtures("uncollected")
+def test_json_that_breaks_off_before_its_first_item_is_an_answer_that_was_cut(cut: str) -> None:
+    assert read_json(cut, truncated=False) == JsonAnswer([], [], whole=False, rejected=(BROKEN_OFF,))
 
 
 def test_a_truncated_answer_keeps_its_whole_items() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.fact_schemas import FACTS
+from lightrag_dagster.stages.extraction.rejections import BROKEN_OFF
 from lightrag_dagster.stages.facts import answers
 from lightrag_dagster.stages.facts.answers import FactAnswer, FactRecord, merge_answers, read_answer
 from lightrag_dagster.stages.facts.passes import Pass
@@ -196,29 +197,40 @@ def test_every_reason_is_tried() -> None:
         (f'{GOOD}\nNote: others [such as "X"] are left out.', False, 1, 0, True),
         (f"{GOOD}\n[End of answer, {{as wished}}]", False, 1, 0, True),
         ("Nothing found [none].", False, 0, 0, False),
-        (f'{GOOD}, {{"subject": "Ada", ', False, 1, 1, False),
-        # cut off: the item that is cut is left out, and counted unless the status says so already
-        (GOOD[:-30], True, 0, 0, False),
-        (GOOD[:-30], False, 0, 1, False),
         (GOOD[:-1], True, 1, 0, False),
         (GOOD[:-1], False, 1, 0, False),
-        (answer(ROW, ROW)[:-30], True, 1, 0, False),
-        (answer(ROW, ROW)[:-30], False, 1, 1, False),
         # broken, and mended item by item
         (GOOD.replace("}]}", ",}]}"), False, 1, 0, False),
         (GOOD.replace('"Acme"', "'Acme'"), False, 1, 0, False),
         (GOOD.replace('"value": ""', '"value": ""'.replace(":", "")), False, 1, 0, False),
         (f'{{"facts": [{{"a" 1}}, {json.dumps(ROW)}]}}', False, 1, 1, False),
-        ("{" * 100_000, False, 0, 1, False),
         ("[" * 100_000, False, 0, 1, False),
-        ('{"facts": ' * 2000, False, 0, 1, False),
     ],
 )
 @pytest.mark.usefixtures("uncollected")
-def test_answers_that_are_cut_or_broken(text: str, truncated: bool, facts: int, broken: int, complete: bool) -> None:
+def test_answers_that_are_broken(text: str, truncated: bool, facts: int, broken: int, complete: bool) -> None:
     found = read(text, truncated=truncated)
     assert (len(found.facts), list(found.rejected), found.complete) == (facts, [answers.BROKEN] * broken, complete)
-    assert found.usable == bool(facts or broken or complete)
+    assert found.usable == bool(facts or (complete and not broken))
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (f'{GOOD}, {{"subject": "Ada", ', 1),
+        (GOOD[:-30], 0),
+        (answer(ROW, ROW)[:-30], 1),
+        (answer(ROW, ROW).replace("}, {", "}, ")[: len(GOOD)], 1),
+        (GOOD[: GOOD.index("{", 1)], 0),
+        ("{" * 100_000, 0),
+        ('{"facts": ' * 2000, 0),
+    ],
+)
+@pytest.mark.usefixtures("uncollected")
+def test_answers_that_break_off(text: str, facts: int) -> None:
+    found = read(text)
+    assert (len(found.facts), found.rejected, found.usable) == (facts, (BROKEN_OFF.reason,), bool(facts))
+    assert (len(read(text, truncated=True).facts), read(text, truncated=True).rejected) == (facts, ())
 
 
 def test_no_answer_has_more_facts_than_the_most() -> None:
