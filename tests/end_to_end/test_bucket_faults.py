@@ -130,8 +130,9 @@ def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
         found = knowledge.snapshot_id
         assert knowledge.query(QUESTION).retrieval.references
     # The machine of the victim comes back, or another one takes over.
-    build(elsewhere(settings, tmp_path / chance.choice(("victim", "other"))), graph=True)
-    assert found in (before, published(settings).snapshot_id)
+    taking_over = elsewhere(settings, tmp_path / chance.choice(("victim", "other")))
+    build(taking_over, graph=True)
+    assert found in (before, published(taking_over).snapshot_id)
     assert_whole(settings, tmp_path)
 
 
