@@ -27,7 +27,7 @@ from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import FORMAT, Format, is_todays, require_not_newer
+from lightrag_dagster.storage.home_format import FORMAT, Format, is_todays, require_not_newer, sign_database
 from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.records import Pointer
@@ -63,7 +63,7 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
         found = (source.format() or Format(format=FORMAT)).model_copy(update={"database": None})
-        with _copying(target, home.name, found.format):
+        with _copying(target, home.name, found):
             # What they lead to is there by now, and cannot be removed while the lock is held.
             records = source.records()
             sizes = target.store_data(source)
@@ -80,12 +80,11 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     Raises:
         BuilderLockedError: another process still built in the home after `timeout` seconds.
         SettingsError: the place cannot be used.
-        StoreError: the place has no whole backup that this package can read, or the home or its database is not empty;
-            or one of them refuses.
+        StoreError: the place has no whole backup that this package can read, or the home or its database is not empty,
+            or the database is another home's; or one of them refuses.
     """
     source = Contents.of_backup(where)
     target = Contents.of_home(home)
-    stores = _stores(home)
     name = source.place.name
     found = source.format()
     if found is None:
@@ -96,10 +95,10 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     if found.copying is not None:
         command = f"lightrag-dagster --home {found.copying} backup {name}"
         raise StoreError(f"the backup in {name} was not finished; run `{command}` again")
-    with builder_lock(home, timeout) as lock, _copying(target, name, found.format, stores):
+    with builder_lock(home, timeout) as lock, _copying(target, name, found, home):
         records = source.records()
         sizes = target.store_data(source)
-        rows = [_load(store, source) for store in stores]
+        rows = [_load(store, source) for store in _stores(home)]
         require_held(lock)
         target.store_records(records)
         if home.bucket is None and is_todays(found):
@@ -109,11 +108,13 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
 
 
 @contextmanager
-def _copying(target: Contents, source: str, number: int, stores: Sequence["_Store"] = ()) -> Iterator[None]:
+def _copying(target: Contents, source: str, copied: Format, home: Home | None = None) -> Iterator[None]:
     """Mark a target as unfinished for the block, of which an error says that the copies stay.
 
+    If it is a home, its database is signed with the id of what is `copied`.
+
     Raises:
-        StoreError: the target, or one of the stores of its database, is not empty; or an error of the block.
+        StoreError: the target, or its database, is not empty or is another home's; or an error of the block.
     """
     found = target.format()
     if found is None or found.copying != source:
@@ -124,9 +125,11 @@ def _copying(target: Contents, source: str, number: int, stores: Sequence["_Stor
             )
         if target.has_files():
             raise StoreError(f"{name} is not empty; nothing was changed, choose an empty place")
-        if not all(map(_is_empty, stores)):
+        if home and not all(map(_is_empty, _stores(home))):
             raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
-    target.set_format(Format(format=number, copying=source))
+    if home and copied.id:
+        sign_database(home, copied.id)
+    target.set_format(Format(format=copied.format, copying=source))
     try:
         yield
     except StoreError as error:

@@ -106,10 +106,7 @@ def begin(home: Home) -> bool:
     found = read(home)
     now = found or Format(format=FORMAT, layout=layout(), id=uuid4().hex)
     if home.database and now.id and not home.scope:
-        from lightrag_dagster.storage.database.owner import sign
-
-        # Containers have the same folders; a bucket is one for all machines.
-        sign(home.database, now.id, home.bucket or f"{platform.node()}:{home.root.absolute()}")
+        sign_database(home, now.id)
         now = now if home.bucket else now.model_copy(update={"database": True})  # which a bucket has in any case
     elif now.database and not home.database:
         raise StoreError(
@@ -119,6 +116,15 @@ def begin(home: Home) -> bool:
     if now != found:
         write(home, now)
     return found is None
+
+
+def sign_database(home: Home, home_id: str) -> None:
+    """Sign the database of a home, if it has one, with an id; raises StoreError if it is that of another home."""
+    from lightrag_dagster.storage.database.owner import sign
+
+    if home.database:
+        # Containers have the same folders; a bucket is one for all machines.
+        sign(home.database, home_id, home.bucket or f"{platform.node()}:{home.root.absolute()}")
 
 
 def home_id(home: Home) -> str | None:

@@ -251,6 +251,8 @@ def test_what_a_bucket_has_lost_is_built_and_uploaded_again(in_bucket: Settings,
     lost = [key for key in buckets.keys(uri) if key.endswith(("/relations.parquet", "/corpus_state.npy.zst"))]
     for key in lost:
         obstore.delete(buckets.store(uri), key)
+    addresses = {str(one).partition(" is missing in ")[0] for one in find_published_damage(Home.of(in_bucket))}
+    assert addresses == {f"{uri}/{key.removesuffix('.zst')}" for key in lost}
     assert repaired(in_bucket) == [f"is missing in {uri}"] * 2
     assert set(lost) <= set(buckets.keys(uri))
     assert repaired(in_bucket, verify=True) == []

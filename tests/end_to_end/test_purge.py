@@ -450,6 +450,8 @@ def test_nothing_is_left_in_a_bucket(
     settings = lenient.changed(home=Path(buckets.new_bucket()), database=postgres, cache={"folder": tmp_path / "cache"})
     words, home = built_with_and_without(settings), Home.of(settings)
     shutil.copytree(home.root, home.root.with_name("7"))  # what a process had that has ended
+    late = settings.changed(cache={"folder": tmp_path / "late"})
+    shutil.copytree(home.root, Home.of(late).root, dirs_exist_ok=True)
 
     def everywhere(number: int) -> dict[str, set[str]]:
         folder = tmp_path / f"copy {number}"
@@ -473,6 +475,8 @@ def test_nothing_is_left_in_a_bucket(
     assert build(elsewhere, graph=True).published is None
     with pytest.raises(SourceError, match="purged already"):
         purge(elsewhere, monkeypatch, *GONE)
+    purge(late, monkeypatch)
+    assert places(Home.of(late), words) == {}
     check_nothing_else_changed(settings, contents, answer)
 
 

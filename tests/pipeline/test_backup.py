@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
@@ -219,6 +220,17 @@ def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: 
     Ledger(Home.of(empty).ledger).reserve("other", Account("run", "notes"), 1)
     with pytest.raises(StoreError, match=r"the database of .* is not empty; nothing was changed"):
         restore(backup, Home.of(empty), 0)
+
+
+def test_a_database_that_another_home_has_signed_stays_its_own(
+    backup: str, empty: Settings, tmp_path: Path, postgres: SecretStr
+) -> None:
+    with building(Home(tmp_path / "other", postgres), 0):
+        pass
+    home = Home.of(empty.changed(database=postgres))
+    with pytest.raises(StoreError, match=r"is the database of the home \S+/other; give \S+/empty a database"):
+        restore(backup, home, 0)
+    assert not home.format.exists()
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,9 @@ def is_claimed(folder: Path) -> bool:
 
 def empty_unclaimed(root: Path) -> None:
     """Remove the folders of processes that have ended, except `root`."""
-    for folder in root.parent.glob("[0-9]*/"):
-        with suppress(Timeout):
-            if folder != root:
-                with FileLock(f"{folder}.lock").acquire(timeout=0):
-                    shutil.rmtree(folder)
+    for folder in {*root.parent.glob("[0-9]*/")} - {root}:
+        with suppress(Timeout), FileLock(f"{folder}.lock").acquire(timeout=0):
+            shutil.rmtree(folder)
 
 
 def evict(root: Path, folders: Iterable[str], limit: float, notes: Notes) -> int:

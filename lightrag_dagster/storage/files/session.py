@@ -56,7 +56,10 @@ class BucketRecords:
                 with suppress(StoreError):
                     self.push(lock)
                 raise
-            self.push(lock)
+            try:
+                self.push(lock)
+            except StoreError:  # a later session of this process would store it, after the caller took it for lost
+                self.push(lock)
         finally:
             with self._busy:
                 self.sessions.remove(lock)

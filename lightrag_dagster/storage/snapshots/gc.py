@@ -130,6 +130,8 @@ def find_garbage(home: Home, kept: dict[str, str]) -> Garbage:
             folder: home.files.list_folder(folder)
             for folder in (home.generations, home.exports, home.lance, home.root / "tables")
         }
+        if home.bucket:  # this process may keep what another machine has removed
+            stored[home.root / "tables"] |= atomic.files_below(home.root / "tables")
         sizes = {path: one.size for found in stored.values() for path, one in found.items()}
         garbage = Garbage(kept, sizes, generations=garbage_generations(home, kept))
         garbage.graphs = [one for one in replaced_graphs(home) if one.id in kept]

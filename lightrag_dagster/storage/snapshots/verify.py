@@ -37,13 +37,14 @@ _NAMED_AGAIN = (".manifest", ".json")
 
 
 class Damage(NamedTuple):
-    """A file that is not as it was published, and how."""
+    """A file that is not as it was published, how, and its address if that is another, as in a bucket."""
 
     path: Path
     reason: str
+    address: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.path} {self.reason}"
+        return f"{self.address or self.path} {self.reason}"
 
 
 def record_files(home: Home, manifest: Manifest, before: str | None, written: Path | None = None) -> None:
@@ -125,7 +126,7 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         home.root / name: written for name, written in record.files.items() if Path(name).name not in OF_THIS_HOME
     }
     return [
-        Damage(path, reason)
+        Damage(path, reason, f"{home.name}/{path.relative_to(home.root)}")
         for path, written in checks.items()
         if (reason := _difference(home, path, written, listed.get(path), verify=verify))
     ]

@@ -161,6 +161,22 @@ def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> No
     assert (other.root / RECORD).read_text() == "1"
 
 
+def test_what_was_refused_once_is_stored_at_the_second_try(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other, answers = machine("one"), machine("other"), iter([True])
+    replace = Objects.replace
+
+    def refuses_once(objects: Objects, *arguments: Any) -> object:
+        if next(answers, False):
+            raise StoreError("AccessDenied")
+        return replace(objects, *arguments)
+
+    monkeypatch.setattr(Objects, "replace", refuses_once)
+    with one.files.session():
+        write(one, RECORD, "1")
+    other.files.refresh()
+    assert (other.root / RECORD).read_text() == "1"
+
+
 def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None:
     one, other = machine("one"), machine("other")
     with one.files.session():

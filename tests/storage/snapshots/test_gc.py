@@ -401,6 +401,18 @@ def test_a_file_that_is_cached_and_was_collected_is_stored_again(machine: Callab
     assert SourceTables(reader).read("answers", "notes")["answer"].to_pylist() == ["first"]
 
 
+def test_what_another_machine_collected_goes_from_the_cache_too(machine: Callable[[str], Home]) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "notes", "first", "second")
+    with building(other, 0):
+        collect_garbage(other, keep(1), dry_run=False)
+    assert files_of(one, "notes") == 2
+    with building(one, 0):
+        collect_garbage(one, keep(1), dry_run=False)
+    assert files_of(one, "notes") == 1
+    assert SourceTables(one).read("answers", "notes")["answer"].to_pylist() == ["second"]
+
+
 @pytest.mark.long
 def test_a_kill_leaves_no_list_of_files_that_are_gone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 2)
