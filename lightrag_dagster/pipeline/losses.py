@@ -179,10 +179,8 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
         )
     if curation.idle:
         named = ", ".join(curation.idle[:_NAMED]) + (" and others" if len(curation.idle) > _NAMED else "")
-        yield (
-            f"{counted(len(curation.idle), 'part or relation in decisions is', 'parts or relations in decisions are')} "
-            f"in no document, as {named}; `lightrag-dagster curate` shows the decisions"
-        )
+        fit = counted(len(curation.idle), "split or relation in decisions fits", "splits or relations in decisions fit")
+        yield f"{fit} nothing in documents, as {named}; `lightrag-dagster curate` shows the decisions"
     if curation.undecided:
         mentions = counted(curation.undecided, "mention fits", "mentions fit")
         yield f"{mentions} several `split` decisions of a name, which stays; make their conditions exclusive"
