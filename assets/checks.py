@@ -122,7 +122,7 @@ def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
 
 def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Warn of a source that names little in its chunks."""
-    current = _tables(lightrag, backfill).current_versions(source)
+    current = _tables(lightrag, backfill).current_versions(source, lightrag.recipes.pass_names(source))
     warning = source_warning(source, current, lightrag.recipes)
     counted = (table for table in ("entity_mentions", "relation_mentions") if table in current)
     return warned(filter(None, [warning]), {table: current[table].rows for table in counted})

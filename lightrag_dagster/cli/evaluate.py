@@ -92,8 +92,8 @@ def evaluate(
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if unjudged:
-            of_all = f"{unjudged:,} of {len(gold):,} answers"
-            console.print(f"no judgement that can be read: {of_all}; try another llm.model")
+            of_all = f"{unjudged:,} of {len(gold):,} questions"
+            console.print(f"no answer, or no judgement that can be read: {of_all}; try another llm.model")
         if changed:
             _print_cells(console, report.change_cells(changed), "since the snapshot evaluated before")
         if set_mode:

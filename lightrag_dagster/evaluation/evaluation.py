@@ -89,7 +89,8 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) 
     """Answer the questions in the default mode and judge the answers.
 
     Each question takes two calls, and one for keywords if the mode asks for them; a judgement that cannot be read is
-    asked for once more. Return JUDGED, null for an unusable answer of a model.
+    asked for once more. Return JUDGED, null for an unusable answer of a model. Without a context the answer is
+    empty, and not judged: its relevance is 0, its faithfulness null.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
@@ -101,12 +102,12 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) 
         row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
             prepared = knowledge.prepare(one.question, response_type=RESPONSE_TYPE, rerank=reranks(knowledge.settings))
-            if prepared.request is None:
-                return row
-            answer = without_references(knowledge.complete(prepared.request))
+            answer = without_references(knowledge.complete(prepared.request)) if prepared.request else ""
             row["answer"] = answer
             if one.answer is not None:
                 row |= {"exact_match": exact_match(answer, one.answer), "f1": f1(answer, one.answer)}
+            if not answer:
+                return row | {"relevance": 0.0}
             request = judge_request(prompts, one.question, render(prepared.retrieval), answer)
             asked = (replace(request, attempt=attempt) for attempt in range(_ATTEMPTS))
             judgement = next(filter(None, (parse_judgement(knowledge.complete(one)) for one in asked)), None)

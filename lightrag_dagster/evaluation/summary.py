@@ -109,8 +109,11 @@ def changes(history: pa.Table, rows: pa.Table) -> list[Change]:
 
 
 def count_unjudged(rows: pa.Table, mode: str, llm: LLMSettings) -> int:
-    """Return the number of questions of EVALUATED_QUESTIONS in a mode without an answer that a model judged."""
-    return 0 if llm.provider == "offline" else int(rows.filter(pc.equal(rows["mode"], mode))["faithfulness"].null_count)
+    """Return the number of questions of EVALUATED_QUESTIONS in a mode whose answer, or its judgement, a model owes.
+
+    An empty answer, without a context, is none: its relevance is 0.
+    """
+    return 0 if llm.provider == "offline" else int(rows.filter(pc.equal(rows["mode"], mode))["relevance"].null_count)
 
 
 class Advantage(NamedTuple):

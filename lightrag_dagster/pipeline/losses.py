@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.core.text.counted import counted, some_of
-from lightrag_dagster.fact_schemas import split_pass
+from lightrag_dagster.fact_schemas import kind_of, split_pass
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.inputs import failed_summaries
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -97,19 +97,20 @@ def added_up(losses: Iterable[Loss]) -> list[Loss]:
 
 
 def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
-    """Return a line, with the next step, on an empty source, or one with fewer than two names in three chunks."""
+    """Return a line, with the next step, on an empty source, or one with too few names and facts in its chunks."""
     documents = tables.get("raw_documents")
     if documents and not documents.rows:
         return f"{source} is empty: nothing is listed in it; check its place, include and exclude, or remove it"
-    mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
-    if mentions is None or extractions is None:
+    extractions = tables.get("extractions")
+    if extractions is None or "entity_mentions" not in tables:
         return None
     asked = extractions.rows - extractions.count("status", "failed")
     by_rules = _by_rules(recipes.of_source(source))
-    if 3 * mentions.rows >= 2 * asked:
+    names = sum(one.rows for table, one in tables.items() if kind_of(table) in ("entity_mentions", "facts"))
+    if 3 * names >= 2 * asked:
         return None
-    which = f"few names of {source} are" if mentions.rows else f"no name of {source} is"
-    return f"{which} in the graph: {_named(mentions.rows, asked, by_rules)}; {_NAME_IT[by_rules]}"
+    which = f"few names of {source} are" if names else f"no name of {source} is"
+    return f"{which} in the graph: {_named(names, asked, by_rules)}; {_NAME_IT[by_rules]}"
 
 
 def unread_warning(source: str, tables: Mapping[str, TableVersion]) -> str | None:
@@ -179,10 +180,8 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
         )
     if curation.idle:
         named = ", ".join(curation.idle[:_NAMED]) + (" and others" if len(curation.idle) > _NAMED else "")
-        yield (
-            f"{counted(len(curation.idle), 'part or relation in decisions is', 'parts or relations in decisions are')} "
-            f"in no document, as {named}; `lightrag-dagster curate` shows the decisions"
-        )
+        fit = counted(len(curation.idle), "split or relation in decisions fits", "splits or relations in decisions fit")
+        yield f"{fit} nothing in documents, as {named}; `lightrag-dagster curate` shows the decisions"
     if curation.undecided:
         mentions = counted(curation.undecided, "mention fits", "mentions fit")
         yield f"{mentions} several `split` decisions of a name, which stays; make their conditions exclusive"

@@ -201,14 +201,14 @@ def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "remove", "Priya Nair", "--with", "Bergen")
     ask("curate", "remove", "Jonas Feld", "--with", "Station 14")
     assert (
-        "3 parts or relations in decisions are in no document, as “Another weir”, “Halden Weir” — “Bergen”, "
+        "3 splits or relations in decisions fit nothing in documents, as “Another weir”, “Halden Weir” — “Bergen”, "
         "“Priya Nair” — “Bergen”; `lightrag-dagster curate` shows the decisions"
     ) in rebuild().states.warnings
     for _ in range(3):
         ask("curate", "undo")
     ask("curate", "undo")
     ask("curate", "split", "Halden Weir", "Another weir", "--source", "notes")
-    assert not [line for line in rebuild().states.warnings if "in no document" in line]
+    assert not [line for line in rebuild().states.warnings if "fits nothing" in line]
 
 
 @pytest.mark.long

@@ -1,3 +1,4 @@
+import dataclasses
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.evaluation.evaluation import Judgement, exact_match, f1, judge_answers, parse_judgement
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.summary import count_unjudged
+from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 from lightrag_dagster.settings import LLMSettings, load_settings
 from tests.loopback import Loopback, Reply
 
@@ -103,10 +105,27 @@ def test_a_mark_that_cannot_be_read_is_asked_for_once_more_then_null(
     assert sum("You judge" in one.body["messages"][0]["content"] for one in loopback.requests if one.body) == 2
 
 
-def test_answers_without_a_judgement_are_counted() -> None:
-    rows = pa.table({"mode": ["mix", "mix", "naive"], "faithfulness": pa.array([1.0, None, None], pa.float64())})
+def test_a_question_without_a_context_has_an_empty_answer_that_scores_nothing(
+    knowledge: KnowledgeBase, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = knowledge.prepare
+    monkeypatch.setattr(knowledge, "prepare", lambda *a, **o: dataclasses.replace(prepare(*a, **o), request=None))
+    loopback.chat = replies("Marta Lindqvist", MARKS)
+    assert judged(knowledge) == {
+        "mode": "fusion", "question": WEIR, "answer": "",
+        "exact_match": 0, "f1": 0, "faithfulness": None, "relevance": 0,
+    }  # fmt: skip
+
+
+def test_answers_without_a_judgement_are_counted_and_empty_ones_are_not() -> None:
+    nothing, none = {"answer": "", "relevance": 0.0, "faithfulness": None}, {"answer": None, "relevance": None}
+    good, unread = {"answer": "a", "relevance": 1.0, "faithfulness": 0.5}, {"answer": "a", "relevance": None}
+    rows = pa.Table.from_pylist(
+        [{"mode": "mix"} | one for one in (good, unread, none, nothing)] + [{"mode": "naive"} | none],
+        EVALUATED_QUESTIONS,
+    )
     paid = LLMSettings(provider="openai", model="m")
-    assert [count_unjudged(rows, "mix", llm) for llm in (paid, LLMSettings())] == [1, 0]
+    assert [count_unjudged(rows, "mix", llm) for llm in (paid, LLMSettings())] == [2, 0]
 
 
 def test_a_question_that_is_refused_is_null(knowledge: KnowledgeBase, loopback: Loopback) -> None:

@@ -105,6 +105,15 @@ def test_a_source_that_names_little_is_warned_of(
     assert found in warning
 
 
+def test_the_names_of_facts_are_in_the_graph_too(settings: Settings) -> None:
+    tables = {
+        "extractions": version("extractions", 7, status={"ok": 7}),
+        "entity_mentions": version("entity_mentions", 0),
+    }
+    assert source_warning("wiki", tables | {"facts@columns": version("facts@columns", 0)}, Recipes.of(settings))
+    assert not source_warning("wiki", tables | {"facts@columns": version("facts@columns", 7)}, Recipes.of(settings))
+
+
 def test_an_empty_source_is_told_of(settings: Settings) -> None:
     tables = {one: version(one, 0) for one in ("raw_documents", "extractions", "entity_mentions")}
     said = "wiki is empty: nothing is listed in it; check "

@@ -22,7 +22,7 @@ _COUNTS = ("cut", "outdone", "unlikely")
 
 
 class Settled(NamedTuple):
-    """Groups of entities that decisions join or keep apart, and entities and relations that they remove.
+    """Groups of entities that decisions join, keep apart or split, and entities and relations that they remove.
 
     Those that the merge has followed already name nothing in the snapshot.
     """
@@ -82,6 +82,8 @@ def _settled(decisions: InForce) -> Settled:
     curation, groups = decisions.curation, defaultdict[str, list[str]](list)
     for entity, group in {**curation.joined, **{group: group for group in curation.joined.values()}}.items():
         groups[group].append(entity)
+    for split in curation.splits:
+        groups[f"parts of {split.entity_id}"] += filter(None, map(curation.entity_of, (split.entity_id, split.into_id)))
     for decision, place in decisions.decisions:
         if decision.action == "apart":
             groups[place] = [one for name in decision.names if (one := curation.entity_of(entity_id(name)))]

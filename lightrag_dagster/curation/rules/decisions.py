@@ -107,8 +107,8 @@ class Decision(BaseModel):
 
     @property
     def content(self) -> str:
-        """A hash of what it decides, without author, date and reason."""
-        names = self.names if self.action == "add" else self.ids
+        """A hash of what it decides, without author, date and reason; only `add` has an order of names."""
+        names = self.names if self.action == "add" else sorted(self.ids)
         values = set(_VALUES) if self.scopes else {*_VALUES} - {"scopes"}
         return digest(self.action, names, self.model_dump(mode="json", include=values))
 

@@ -149,5 +149,5 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
     else:
         number, day = read_number(row["value"]), read_date(row["value"])
         value = f"{number[0]} {number[1]}" if number else day[0].isoformat() if day else name_key(row["value"])
-        said = " ".join(filter(None, (name, row["relation"], other, row["value"])))
+        said = " — ".join(filter(None, (name, row["relation"], other, row["value"])))
         yield common | {"key": " ".join((*ends, folded(row["relation"]), value)), "shown": said}

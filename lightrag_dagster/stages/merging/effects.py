@@ -30,29 +30,27 @@ def effect_of(curation: Curation, decided: "Decided", merged: "Merged", types: T
         written=[WrittenRecord(**asdict(one)) for one in curation.written],
         unmatched=decided.unmatched,
         removed=decided.removed,
-        idle=_idle(curation, decided, merged),
+        idle=_idle(curation, decided, merged.relations),
         undecided=decided.undecided,
         mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
         disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in allowed),
     )
 
 
-def _idle(curation: Curation, decided: "Decided", merged: "Merged") -> list[str]:
-    """Return the entities that no mention was split off to, and the relations in decisions that no document has."""
+def _idle(curation: Curation, decided: "Decided", merged: Sequence[Path]) -> list[str]:
+    """Return the new names of splits that take nothing, and the relations in decisions that no document has."""
     texts = {one.id for one in curation.written}
-    split_off = {entity: one.into for one in curation.splits if (entity := curation.entity_of(one.into_id))}
-    there = _among(merged.entities, "entity_id", split_off)
-    lost = [f"“{into}”" for entity, into in split_off.items() if entity not in there]
+    lost = [f"“{into}”" for into in decided.idle]
     relations = {one: ends for one, ends in curation.relations.items() if one in texts | curation.removed}
-    known = _among(merged.relations, "relation_id", relations) | decided.removed_relations
+    known = _among(merged, relations) | decided.removed_relations
     lost += [f"“{src}” — “{tgt}”" for one, (src, tgt) in relations.items() if one not in known]
     return sorted(lost)
 
 
-def _among(paths: Sequence[Path], column: str, wanted: Collection[str]) -> set[str]:
-    """Return those of some ids that are in a column of Parquet files."""
+def _among(paths: Sequence[Path], wanted: Collection[str]) -> set[str]:
+    """Return those of some ids of relations that are in Parquet files."""
     found = set[str]()
     for path in paths if wanted else ():
-        ids = read_parquet(path, [column])[column]
+        ids = read_parquet(path, ["relation_id"])["relation_id"]
         found.update(ids.filter(pc.is_in(ids, pa.array(sorted(wanted), pa.string()))).to_pylist())
     return found

@@ -29,7 +29,7 @@ from lightrag_dagster.stages.merging import database, parts
 from lightrag_dagster.stages.merging.changes import find_changed, find_relations, keep_others
 from lightrag_dagster.stages.merging.facts import deal_evidence, merge_facts, read_facts
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
-from lightrag_dagster.stages.merging.parts import Added, Dealt, Size, Workspace
+from lightrag_dagster.stages.merging.parts import Added, Dealt, Size, Splits, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
@@ -62,13 +62,14 @@ class Decided(NamedTuple):
 
     `unmatched` are names in decisions that no document has, `removed` the ids of names in documents that stand for
     removed entities, `removed_relations` those of removed relations in documents, `undecided` the number of mentions
-    that fit several splits of a name.
+    that fit several splits of a name, `idle` the new names of splits that take nothing.
     """
 
     unmatched: list[str]
     removed: list[str]
     removed_relations: frozenset[str]
     undecided: int
+    idle: frozenset[str]
 
 
 class Merge:
@@ -166,22 +167,22 @@ def open_merge(
         named = frozenset[str]().union(*(one.named for one in made.dealt))
         relations = frozenset[str]().union(*(one.removed for one in made.dealt))
         removed = sorted(one for one in named if curation.entity_of(one) is None)
-        decided = Decided(curation.unmatched(named), removed, relations, made.undecided)
+        decided = Decided(curation.unmatched(named), removed, relations, *made.split)
         yield Merge(made.space, rules.settings, made.engine, previous, decided)
 
 
 class _Grouped(NamedTuple):
-    """The space of grouped mentions and the engine that finishes them; what was dealt, and the undecided mentions."""
+    """The space of grouped mentions and the engine that finishes them; what was dealt, and how splits went."""
 
     space: Workspace
     engine: Engine
     dealt: Sequence[Dealt]
-    undecided: int
+    split: Splits
 
 
 def _group_all(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, engine: Engine) -> _Grouped:
     """Group all mentions, in parts."""
-    space, added, undecided = _choose(space, inputs, rules)
+    space, added, split = _choose(space, inputs, rules)
     space = replace(space, workers=engine.workers)
     shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
     dealt = list(engine.map(partial(parts.deal, space), shares))
@@ -192,13 +193,13 @@ def _group_all(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, eng
         calls = engine.map(partial(parts.deal_degrees, space), filter(None, taken))
         space = replace(space, dealt=space.dealt.union(calls))
     engine.map(partial(parts.group_relations, space), space.parts)
-    return _Grouped(space, engine, dealt, undecided)
+    return _Grouped(space, engine, dealt, split)
 
 
 def _group_changed(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, previous: Previous) -> _Grouped | None:
     """Group the mentions of what changed since an earlier merge, in one part; None if that is too much."""
     space = replace(space, size=space.size._replace(bits=0))
-    space, added, undecided = _choose(space, inputs, rules)
+    space, added, split = _choose(space, inputs, rules)
     (share,) = _shared_out(inputs, added, 1)
     dealt = parts.deal(space, share)
     found = find_changed(replace(space, dealt=frozenset([dealt.call])), previous)
@@ -207,20 +208,20 @@ def _group_changed(space: Workspace, inputs: Sequence[MergeInput], rules: Rules,
     parts.group_entities(found, 0)
     find_relations(found, dealt.call)
     parts.group_relations(found, 0)
-    return _Grouped(found, LOCAL, [dealt], undecided)
+    return _Grouped(found, LOCAL, [dealt], split)
 
 
-def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Workspace, Added, int]:
-    """Choose what counts of each chunk; return the space, the mentions that are added, and the number undecided."""
+def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Workspace, Added, Splits]:
+    """Choose what counts of each chunk; return the space, the mentions that are added, and how splits went."""
     parts.choose(alone, inputs)
     added = read_facts(alone, inputs) if alone.facts else Added()
-    undecided = parts.split_names(alone, inputs, added)
+    split = parts.split_names(alone, inputs, added)
     if alone.facts:
         alone = deal_evidence(alone)
     if rules.terms != "off":
         terms = parts.find_terms(alone, inputs, added.entities, wanted=rules.terms == "on")
         added = added._replace(entities=added.entities + terms)
-    return alone, added, undecided
+    return alone, added, split
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

@@ -12,7 +12,8 @@ from lightrag_dagster.stages.merging import database
 
 _LISTS = pa.list_(pa.string())
 _RULES = pa.schema(
-    [(name, pa.string()) for name in ("base_id", "into_id", "entity_id")]
+    [("rule", pa.int32())]
+    + [(name, pa.string()) for name in ("base_id", "into_id", "entity_id")]
     + [(name, _LISTS) for name in ("sources", "paths", "types")]
 )
 _SPLIT_NAMES = pa.schema([("name", pa.string()), ("base_id", pa.string())])
@@ -44,12 +45,13 @@ def split_mentions(connection: duckdb.DuckDBPyConnection, curation: Curation) ->
 
     Reads `entity_mention`, `relation_mention` and `chosen`. Makes `split_mention` (`chunk_id`, `mention_index`,
     `entity_id`) and, for relations, `split_chunk` (`chunk_id`, `base_id`, `entity_id`); those of removed entities have
-    no entity. `undecided` counts the mentions that fit the rules of several entities and keep the name's own.
+    no entity. `undecided` has the mentions that fit the rules of several entities and keep the name's own, and
+    `taking_rule` the rules that take something.
     """
     rules = [
-        {"base_id": one.entity_id, "into_id": one.into_id, "entity_id": curation.entity_of(one.into_id)}
+        {"rule": rule, "base_id": one.entity_id, "into_id": one.into_id, "entity_id": curation.entity_of(one.into_id)}
         | {name: list(getattr(one, name)) for name in ("sources", "paths", "types")}
-        for one in curation.splits
+        for rule, one in enumerate(curation.splits)
     ]
     connection.register("split_rule", pa.Table.from_pylist(rules, _RULES))
     name_of_split = connection.sql(

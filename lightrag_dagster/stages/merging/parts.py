@@ -94,6 +94,10 @@ class Added(NamedTuple):
     facts: Paths = ()
 
 
+Splits = tuple[int, frozenset[str]]
+"""The number of mentions that fit several splits of a name, and the new names of splits that take nothing."""
+
+
 class Size(NamedTuple):
     """The size of a merge: 2 ** `bits` parts. A `small` one needs no database of its own for each step."""
 
@@ -213,10 +217,10 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
             space.write(connection, f"FROM {table} ORDER BY extraction_source, chunk_id", table)
 
 
-def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) -> int:
-    """Write what split names mean in each chunk; return the mentions that fit the rules of several entities."""
+def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) -> Splits:
+    """Write what split names mean in each chunk; return how the splits went."""
     if not space.curation.splits:
-        return 0
+        return 0, frozenset()
     views = {"chosen": [space.path("chosen")], "chosen_fact": added.facts}
     with space.open(views, *added.entities, *added.relations) as connection:
         space.view_inputs(connection, "entity_mention", inputs, added.entities)
@@ -224,7 +228,9 @@ def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) ->
         split_mentions(connection, space.curation)
         for table in SPLIT:
             space.write(connection, f"FROM {table}", table)
-        return database.count(connection, "SELECT count(*) FROM undecided")
+        taking = {rule for (rule,) in connection.execute("FROM taking_rule").fetchall()}
+        idle = frozenset(one.into for rule, one in enumerate(space.curation.splits) if rule not in taking)
+        return database.count(connection, "SELECT count(*) FROM undecided"), idle
 
 
 def find_terms(space: Workspace, inputs: Sequence[MergeInput], facts: Paths, *, wanted: bool) -> Paths:

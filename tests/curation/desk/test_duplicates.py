@@ -63,6 +63,17 @@ def test_what_decisions_settle_is_left_out_at_once(make: Make, action: Any) -> N
 
 
 @pytest.mark.long
+def test_the_parts_of_a_split_are_no_candidates(make: Make) -> None:
+    settings = make()
+    parts = [f"Halden Weir ({one})" for one in ("flood", "more")]
+    for part, path in zip(parts, ("flood.md", "more.md"), strict=True):
+        take(settings, [Decision(action="split", names=("Halden Weir",), into=part, paths=(path,))])
+    build(settings)
+    found = pairs(duplicate_candidates(Situation.looking(settings)))
+    assert not [pair for pair in found if {*pair} <= {"Halden Weir", *parts}]
+
+
+@pytest.mark.long
 def test_removed_names_are_left_out_at_once(make: Make) -> None:
     settings = make()
     build(settings)

@@ -147,9 +147,22 @@ def test_a_name_may_be_spelt_another_way_by_a_merge_of_its_spellings() -> None:
     assert names_of(curation) == {entity_id("Halden Weir"): "HALDEN WEIR"}
 
 
-def test_spellings_of_a_name_are_the_same_decision() -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (remove("KR"), remove("kr")),
+        (merge("A", "B"), merge("B", "A")),
+        (apart("A", "B", "C"), apart("C", "A", "B")),
+        (remove("A", "B"), remove("B", "A")),
+        (describe("x", "A", "B"), describe("x", "B", "A")),
+    ],
+)
+def test_names_in_another_spelling_or_order_are_the_same_decision(
+    one: dict[str, object], other: dict[str, object]
+) -> None:
     with pytest.raises(DecisionError, match="line 1 and line 2 are the same decision"):
-        resolve(decide(remove("KR"), remove("kr")))
+        resolve(decide(one, other))
+    assert version_of(decide(one)) == version_of(decide(other))
 
 
 def test_a_removed_relation_is_that_of_the_entities_that_its_ends_became() -> None:

@@ -141,13 +141,13 @@ def test_facts_are_equal_by_their_numbers_and_units() -> None:
     ]
     found = outcomes(said, extracted(facts=facts))
     assert {name: outcome for (_, name), outcome in found.items()} == {
-        "Weir height 1,234.5 m": "right",
-        "Weir cost €1,000": "right",
-        "Weir length 1234567 km": "missed",
-        "Weir length 1234568 km": "wrong",
-        "Weir state Closed  for good": "right",
-        "Ada maintains Weir": "right",
-        "Weir maintains Ada": "wrong",
+        "Weir — height — 1,234.5 m": "right",
+        "Weir — cost — €1,000": "right",
+        "Weir — length — 1234567 km": "missed",
+        "Weir — length — 1234568 km": "wrong",
+        "Weir — state — Closed  for good": "right",
+        "Ada — maintains — Weir": "right",
+        "Weir — maintains — Ada": "wrong",
     }
     rows = judge(said, LOCATED, [extracted(facts=facts)], NO_DECISIONS, TypeSettings())
     assert set(rows["recipe"].to_pylist()) == {"p1"}

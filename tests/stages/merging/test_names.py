@@ -19,8 +19,10 @@ from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.settings.sections import TypeSettings
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.evidence import merge_evidence
-from lightrag_dagster.stages.merging.merge import Decided, Merged
+from lightrag_dagster.stages.merging.inputs import Rules
+from lightrag_dagster.stages.merging.merge import Decided, Merged, open_merge
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.snapshots.scratch import SharedFolder
 from tests.stages.merging.tables import Summariser, Tables, chunk, entity, merged_from, relation, write
 
 _CHUNKS = [chunk("a", "x.txt", 0, "c1"), chunk("a", "x.txt", 1, "c2"), chunk("b", "sky/y.txt", 0, "c3")]
@@ -156,6 +158,23 @@ def test_mentions_that_fit_several_splits_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_splits_that_take_nothing_are_named_though_their_new_names_exist_otherwise(tmp_path: Path) -> None:
+    entities = [entity("a", "c1", 0, "Mercury", "planet", "x"), entity("b", "c3", 0, "Hermes", "god", "y")]
+    relations = [relation("b", "c3", 1, "Venus", "Hermes", "k", "a name without mentions")]
+    split = {"action": "split", "names": ("Mercury",), "into": "Hermes"}
+    curation = decided(
+        split | {"sources": ["nosuch"]},
+        split | {"into": "Planet", "types": ["planet"]},
+        split | {"into": "Planet", "paths": ["wrong/*"]},
+        split | {"into": "Metal", "types": ["metal"]},
+        split | {"names": ("Venus",), "into": "Goddess", "sources": ["b"]},
+        {"action": "remove", "names": ("Metal",)},
+    )
+    inputs, rules = write(tmp_path, _CHUNKS, entities, relations), Rules(MergingSettings(), "embedder", "off")
+    with open_merge(SharedFolder(tmp_path), inputs, rules, curation=curation) as merge:
+        assert merge.decided.idle == {"Hermes", "Planet", "Metal"}
+
+
 def test_a_name_may_be_removed_except_where_it_is_split_off(tmp_path: Path) -> None:
     entities = [entity("a", "c1", 0, "May", "person", "a woman"), entity("a", "c2", 0, "May", "month", "spring")]
     decisions = (
@@ -184,7 +203,7 @@ def test_types_are_mapped_and_those_not_allowed_are_other(tmp_path: Path) -> Non
 def test_mentions_that_their_answers_call_other_are_not_counted_as_not_allowed(tmp_path: Path) -> None:
     evidence = tmp_path / "evidence.parquet"
     atomic.write_parquet(evidence, pa.table({"type": ["Other", "other", "utensil", "person"]}))
-    merged, decided = Merged([], [], [evidence], []), Decided([], [], frozenset(), 0)
+    merged, decided = Merged([], [], [evidence], []), Decided([], [], frozenset(), 0, frozenset())
     assert effect_of(NO_DECISIONS, decided, merged, TypeSettings(allowed=("person",))).disallowed == 1
 
 

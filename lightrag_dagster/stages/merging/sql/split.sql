@@ -13,10 +13,10 @@ WITH mentioned AS (
     JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key
 ),
 fitting AS (
-    SELECT chunk_id, mention_index, list(DISTINCT r.into_id) AS intos
+    SELECT chunk_id, mention_index, list(DISTINCT r.into_id) AS intos, list(r.rule) AS rules
     FROM mentioned m JOIN split_rule r USING (base_id) WHERE fits(r, m) GROUP BY ALL
 )
-SELECT chunk_id, mention_index, base_id, type, coalesce(intos, []) AS intos
+SELECT chunk_id, mention_index, base_id, type, coalesce(intos, []) AS intos, rules
 FROM mentioned LEFT JOIN fitting USING (chunk_id, mention_index);
 
 -- A relation follows the mentions of the name in its chunk if they agree; without any, the place of the chunk decides.
@@ -35,20 +35,26 @@ related AS (
     JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key
 ),
 fitting AS (
-    SELECT chunk_id, base_id, list(DISTINCT r.into_id) AS intos
+    SELECT chunk_id, base_id, list(DISTINCT r.into_id) AS intos, list(r.rule) AS rules
     FROM related m JOIN split_rule r USING (base_id) WHERE fits(r, m) GROUP BY ALL
 ),
 said AS (
     SELECT chunk_id, base_id, list(DISTINCT CASE WHEN len(intos) = 1 THEN intos[1] ELSE base_id END) AS intos
     FROM judged_mention GROUP BY ALL
 )
-SELECT chunk_id, base_id, coalesce(s.intos, f.intos, []) AS intos
+SELECT chunk_id, base_id, coalesce(s.intos, f.intos, []) AS intos, if(s.intos IS NULL, f.rules, []) AS rules
 FROM related LEFT JOIN said s USING (chunk_id, base_id) LEFT JOIN fitting f USING (chunk_id, base_id);
 
 CREATE TEMP VIEW undecided AS
 SELECT chunk_id FROM judged_mention WHERE len(intos) > 1
 UNION ALL
 SELECT chunk_id FROM judged_chunk WHERE len(intos) > 1;
+
+-- The rules that take a mention, or, in a chunk without one, an end of a relation or fact.
+CREATE TEMP VIEW taking_rule AS
+SELECT unnest(rules) AS rule FROM judged_mention WHERE len(intos) = 1
+UNION
+SELECT unnest(rules) FROM judged_chunk WHERE len(intos) = 1;
 
 CREATE TEMP VIEW split_mention AS
 SELECT DISTINCT j.chunk_id, j.mention_index, r.entity_id
