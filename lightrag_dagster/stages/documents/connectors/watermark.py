@@ -134,7 +134,8 @@ def _same_kind(column: str, value: Any, kind: str) -> str:
     """
     now = _kind(value)
     if type(value).__name__ not in _KINDS or (isinstance(value, str) and not _TIME.fullmatch(value)):
-        reason = f"its watermark {column} has {value!r}; name a column of numbers, dates or times"
+        reason = f"its watermark {column} has values of type {type(value).__name__} that are no times"
+        reason += "; name a column of numbers, dates or times in UTC"
     elif kind and now != kind:
         reason = f"its watermark {column} has values of several forms, such as {value!r}; give it one by rows.query"
     else:
