@@ -181,7 +181,7 @@ def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
     record_files(home, snapshot, snapshot.snapshot_id)  # a file that was damaged before stays so
-    compared = forget_comparisons(home, {snapshot.snapshot_id})  # they name what is in it no more
+    compared = forget_comparisons(home, snapshot.snapshot_id)  # they name what is in it no more
     home.files.push()
     for folder in compared:
         home.files.remove_folder(folder)
