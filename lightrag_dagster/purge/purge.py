@@ -39,9 +39,10 @@ from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
-from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.gc import Garbage, garbage_generations, remove_unused
+from lightrag_dagster.storage.snapshots.generations import RECORD, Generation
 from lightrag_dagster.storage.snapshots.made_graphs import forget_made_graphs
+from lightrag_dagster.storage.snapshots.readers import is_read
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
@@ -94,7 +95,19 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
                         "batches are under way, which may hold the text; let `run --wait` finish them, or cancel them "
                         "with `lightrag-dagster batch cancel --all`, until `lightrag-dagster batch` shows none"
                     )
+        for one in (situation, *scopes_below(situation)):
+            _refuse_readers(one.home, one.published)
         yield situation
+
+
+def _refuse_readers(home: Home, published: Manifest | None) -> None:
+    """Check that no process is known to have a snapshot open that goes, whose answers would be stored again."""
+    for other in garbage_generations(home, [published.snapshot_id] if published else []):
+        if is_read(home, other):
+            raise StoreError(
+                f"{home.generation(other) / RECORD} is open in a process, which would still answer from that snapshot; "
+                "end it (`fuser` names it), or let it open the knowledge base again, then purge again"
+            )
 
 
 def unfinished(home: Home) -> list[str]:
@@ -185,6 +198,7 @@ def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
     home.files.push()
     for folder in compared:
         home.files.remove_folder(folder)
+    _refuse_readers(home, snapshot)
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)
