@@ -85,7 +85,7 @@ def test_a_scope_that_is_held_is_refused(
 @pytest.mark.parametrize("scope", [None, "notes"])
 def test_a_snapshot_that_goes_is_open_in_no_process(scoped: Settings, scope: str | None) -> None:
     home, old = Home.of(scoped.within(scope)), published(scoped.within(scope)).snapshot_id
-    told = rf"{old}/generation\.json is open in a process, .*; end it \(`fuser` names it\)"
+    told = rf"{old}/generation\.json is open in a process, .*; end the process \(`fuser` names it\)"
     reader = mark_read(home, old)
     write_source(scoped, "notes", {"river.md": RIVER, "office.txt": OFFICE})
     build(scoped)

@@ -49,8 +49,7 @@ def forget_comparisons(home: Home, kept: str) -> list[Path]:
     folder, left = home.exports / kept, dict[str, Export]()
     if (found := _index(home)) and found.snapshot_id == kept:
         left = {form: one for form, one in found.formats.items() if one.compared_with in (None, kept)}
-        if left != found.formats:
-            write_record(home.exported, found.model_copy(update={"formats": left}))
+        write_record(home.exported, found.model_copy(update={"formats": left}))
     stored = {path.relative_to(folder).parts[0] for path in [*home.files.list_folder(folder), *folder.glob("*")]}
     return [folder / form for form in sorted(stored - left.keys())]
 
