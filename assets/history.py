@@ -4,7 +4,6 @@ Dagster's storage is used directly, since no public function names the run of th
 deletes the checks of a run, or knows the SQLite files.
 """
 
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,10 +22,10 @@ from lightrag_dagster.assets.runs import is_of
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 
 _BUSY_SECONDS = 20.0
-_AT_ONCE = 500
 _MOST = 500
 """Runs that are deleted at once: a tick of a sensor has a minute."""
 
@@ -124,17 +123,15 @@ def _latest(instance: dg.DagsterInstance) -> set[str]:
 def _delete(instance: dg.DagsterInstance, runs: Sequence[str]) -> None:
     """Delete runs with their events, checks, logs and files."""
     storage = instance.event_log_storage
-    if isinstance(storage, SqlEventLogStorage):
-        table: Table = AssetCheckExecutionsTable
-        for first in range(0, len(runs), _AT_ONCE):
-            with storage.index_connection() as connection:
-                connection.execute(table.delete().where(table.c.run_id.in_(runs[first : first + _AT_ONCE])))
+    checks: Table = AssetCheckExecutionsTable
     for run in runs:
+        if isinstance(storage, SqlEventLogStorage):
+            with storage.index_connection() as connection:
+                connection.execute(checks.delete().where(checks.c.run_id == run))
         storage.delete_events(run)
         instance.compute_log_manager.delete_logs(prefix=[run])
         # A command keeps no logs, so that its manager knows none of those of the daemon.
-        if (logs := Path(instance.storage_directory()) / run).exists():
-            shutil.rmtree(logs)
+        atomic.remove(Path(instance.storage_directory()) / run)
         if isinstance(storage, SqliteEventLogStorage):
             of_run = Path(storage.path_for_shard(run))
             for path in of_run.parent.glob(f"{of_run.name}*"):

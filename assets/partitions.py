@@ -34,8 +34,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         return
     signatures, signature = namespace.named("home"), f"{ours} {home.name}"
     for signed in instance.get_dynamic_partitions(signatures):
-        theirs, place = signed.split(" ", 1)
-        if place != home.name and not is_own(instance, home) and _is_there(place, theirs, home):
+        if place := _place_of_another(instance, signed, home):
             raise StoreError(
                 f"the home {place} has the partitions {namespace.partitions!r} of this Dagster instance, which "
                 f"{home.name} cannot have as well; give it another namespace, or another DAGSTER_HOME"
@@ -43,6 +42,14 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         if signed != signature:
             instance.delete_dynamic_partition(signatures, signed)
     instance.add_dynamic_partitions(signatures, [signature])
+    instance.add_dynamic_partitions(f"namespaces of {ours}", [namespace.prefix])
+
+
+def namespaces_of(instance: dg.DagsterInstance, home: Home) -> list[Namespace]:
+    """Return the namespaces that a home has signed in an instance, except those that other homes have by now."""
+    had = sorted(instance.get_dynamic_partitions(f"namespaces of {home_id(home)}"))
+    signed = {one: instance.get_dynamic_partitions(Namespace(one).named("home")) for one in had}
+    return [Namespace(one) for one in had if not any(_place_of_another(instance, by, home) for by in signed[one])]
 
 
 def keep_in_step(instance: dg.DagsterInstance, situation: Situation) -> None:
@@ -60,6 +67,12 @@ def is_own(instance: dg.DagsterInstance, home: Home) -> bool:
     """Say whether an instance is in the folder `dagster` of a home, and not elsewhere, as in a `$DAGSTER_HOME`."""
     own = home.own_dagster
     return own.exists() and Path(instance.root_directory).resolve() == own.resolve()
+
+
+def _place_of_another(instance: dg.DagsterInstance, signed: str, home: Home) -> str | None:
+    """Return the place in a signature if it is of another home, which is there."""
+    theirs, place = signed.split(" ", 1)
+    return place if place != home.name and not is_own(instance, home) and _is_there(place, theirs, home) else None
 
 
 def _is_there(place: str, theirs: str, home: Home) -> bool:

@@ -57,13 +57,9 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             stack.enter_context(noted(home, gone))
             done = purge(situation, gone)
             runs = jobs.forget_history() if with_runs else 0
-    snapshots = counted(done.snapshots, "snapshot", "snapshots")
-    versions = counted(done.table_versions, "table version", "table versions")
-    responses = counted(done.responses, "response", "responses")
-    vectors = counted(done.vectors, "vector", "vectors")
-    undone = counted(done.decisions, "undone decision", "undone decisions")
-    history = f"the history of {counted(runs, 'run', 'runs')} in Dagster"
-    console.print(f"Removed {snapshots}, {versions}, {responses}, {vectors}, {undone} and {history}.")
+    kinds = ("snapshot", "table version", "response", "vector", "undone decision")
+    removed = ", ".join(counted(number, kind, f"{kind}s") for number, kind in zip(done, kinds, strict=True))
+    console.print(f"Removed {removed} and the history of {counted(runs, 'run', 'runs')} in Dagster.")
 
 
 def _withheld(situation: Situation) -> Iterator[str]:

@@ -138,7 +138,4 @@ def _bytes_of(folder: Path) -> int:
 def _remove_leftovers(home: Home, folder: Path) -> None:
     """Remove what killed exports left of the snapshot."""
     for leftover in [*folder.glob(".*"), *home.exports.glob(".*")]:
-        if leftover.is_symlink():
-            leftover.unlink()
-        else:
-            shutil.rmtree(leftover, ignore_errors=True)
+        atomic.remove(leftover)

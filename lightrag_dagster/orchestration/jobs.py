@@ -12,7 +12,7 @@ from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
 from lightrag_dagster.assets.jobs import MAX_RUNTIME_TAG
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.partitions import keep_in_step, sign
+from lightrag_dagster.assets.partitions import keep_in_step, namespaces_of, sign
 from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import StoreError
@@ -39,7 +39,8 @@ class Jobs:
         # A command is not ended or tried again: Dagster cannot reach it.
         self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account, MAX_RUNTIME_TAG: "0", "dagster/max_retries": "0"}
         self._namespace = Namespace(settings.namespace)
-        self._settings = settings
+        self._settings, self._home = settings, Home.of(settings)
+        self._namespaces = namespaces_of(instance, self._home)  # those that it had before, too
         self._place = alerts.place_of(LightRAG(settings))
         # Of no pool: a command holds the builder's lock, for which a step of the daemon waits while it is in its pool.
         self._definitions = build_definitions(settings, pools=False)
@@ -77,19 +78,20 @@ class Jobs:
 
     def refuse_others(self) -> None:
         """Check that Dagster has no unfinished run of this knowledge base; raises StoreError."""
-        if under_way(self._instance, self._namespace):
+        if any(under_way(self._instance, one) for one in self._namespaces):
             raise StoreError("Dagster has an unfinished run; wait for it or end it, and run again")
 
     def forget_history(self) -> int:
         """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
-        wipe_assets(self._instance, self._namespace)
-        alerts.forget(self._instance, self._place)
+        for one in self._namespaces:
+            wipe_assets(self._instance, one)
+            alerts.forget(self._instance, one.prefix or self._home.name)
         self.execute("report")
-        return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
+        return sum(forget_runs(self._instance, one, self._tags[ACCOUNT_TAG]) for one in self._namespaces)
 
     def prune(self) -> str:
         """Delete old runs, once a day; return a sentence about it, which is empty when there is nothing to say."""
-        return prune_daily(self._instance, Home.of(self._settings), self._namespace, self._settings.retention)
+        return prune_daily(self._instance, self._home, self._namespace, self._settings.retention)
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event

@@ -6,9 +6,9 @@ the published snapshot and from the tables of its source, all that these do not 
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -39,17 +39,17 @@ from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
-from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.gc import Garbage, garbage_generations, remove_unused
+from lightrag_dagster.storage.snapshots.generations import RECORD, Generation
 from lightrag_dagster.storage.snapshots.made_graphs import forget_made_graphs
-from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots
+from lightrag_dagster.storage.snapshots.readers import is_read
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots, published_snapshot
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 
-@dataclass(frozen=True)
-class Purged:
+class Purged(NamedTuple):
     """The numbers of rows and files that were removed."""
 
     snapshots: int
@@ -77,6 +77,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
             if held := held_snapshot(one):
                 command = f"--home {one.name} release" if one.scope else "lightrag-dagster release"
                 raise StoreError(f"{held} is held; run `{command}` first")
+            _refuse_readers(one)
         situation = Situation.building(recipes, lock)
         situation.require_published()
         if next_publication(situation) is not None:
@@ -95,6 +96,15 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
                         "with `lightrag-dagster batch cancel --all`, until `lightrag-dagster batch` shows none"
                     )
         yield situation
+
+
+def _refuse_readers(home: Home) -> None:
+    """Check that no process is known to have a snapshot open that goes, whose answers would be stored again."""
+    published = published_snapshot(home)
+    for other in garbage_generations(home, [published.snapshot_id] if published else []):
+        if is_read(home, other):
+            end = "end the process (`fuser` names it), or let it open the knowledge base again, then purge again"
+            raise StoreError(f"{home.generation(other) / RECORD} is open in a process, which answers from it; {end}")
 
 
 def unfinished(home: Home) -> list[str]:
@@ -181,10 +191,11 @@ def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
     record_files(home, snapshot, snapshot.snapshot_id)  # a file that was damaged before stays so
-    compared = forget_comparisons(home, {snapshot.snapshot_id})  # they name what is in it no more
+    compared = forget_comparisons(home, snapshot.snapshot_id)  # they name what is in it no more
     home.files.push()
     for folder in compared:
         home.files.remove_folder(folder)
+    _refuse_readers(home)
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)

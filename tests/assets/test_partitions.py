@@ -10,7 +10,7 @@ from rich.console import Console
 
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.partitions import sign
+from lightrag_dagster.assets.partitions import namespaces_of, sign
 from lightrag_dagster.assets.sensors import publish_accepted
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import StoreError
@@ -75,6 +75,18 @@ def test_a_copy_is_another_home_while_the_first_is_there(instance: dg.DagsterIns
     copy = Home(Path(shutil.copytree(tmp_path / "one", tmp_path / "copy")))
     with pytest.raises(StoreError, match="cannot have as well"):
         sign(instance, OURS, copy)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_home_has_the_namespaces_that_it_had_before(
+    instance: dg.DagsterInstance, tmp_path: Path, *, moves: bool
+) -> None:
+    for prefix in ("", "contracts"):
+        sign(instance, Namespace(prefix), Home(tmp_path / "one"))
+    other = Home(Path((shutil.move if moves else shutil.copytree)(tmp_path / "one", tmp_path / "other")))
+    sign(instance, Namespace("letters"), other)
+    before = ["", "contracts"] if moves else []
+    assert [one.prefix for one in namespaces_of(instance, other)] == [*before, "letters"]
 
 
 @pytest.mark.parametrize("place", ["one", "elsewhere"])

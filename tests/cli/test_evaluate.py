@@ -179,7 +179,7 @@ LONG = {
 def test_sentences_of_the_documents_make_questions_without_a_model(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = ("evaluate", "--make-questions", "9")
+    make = ("evaluate", "--make-questions", "11")
     settings = load_settings()
     publish_sources(settings, {"notes": {"short.md": "The bell was rung by nobody."}})
     code, _, error = command(capfd, monkeypatch, *make)
@@ -188,7 +188,7 @@ def test_sentences_of_the_documents_make_questions_without_a_model(
     publish_sources(settings, {"notes": LONG})
     code, output, _ = command(capfd, monkeypatch, *make, "--json")
     found = json.loads(output)
-    assert (code, found["questions"], found["documents"], found["all_chunks"]) == (0, 8, 9, 9)
+    assert (code, found["questions"], found["documents"], found["all_chunks"]) == (0, 10, 11, 11)
     assert {one["mode"] for one in found["modes"]} > {"bm25", "naive"}
 
     code, output, _ = command(capfd, monkeypatch, *make, "--price")

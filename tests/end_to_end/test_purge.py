@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import lancedb.db
 import lancedb.table
 import obstore
@@ -17,11 +18,12 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.cli.purge import run_purge
 from lightrag_dagster.core.identity import document_id, embedding_key, entity_id
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.errors import LightRAGError, SourceError
+from lightrag_dagster.errors import LightRAGError, SourceError, StoreError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.models.batch.ledger import COLLECTED, Batch, BatchLedger
@@ -37,6 +39,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, release, rollback
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+from tests.assets.runs import pretend
 from tests.buckets import S3Server
 from tests.conftest import pointing_to
 from tests.loopback import Loopback
@@ -378,7 +381,8 @@ def test_a_purge_that_was_interrupted_is_completed_by_the_next(
 
 
 @pytest.mark.long
-def test_dagster_forgets_its_runs(lenient: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("namespace", ["", "finance"])
+def test_dagster_forgets_its_runs(lenient: Settings, monkeypatch: pytest.MonkeyPatch, namespace: str) -> None:
     home = Home.of(lenient)
     write_source(lenient, "notes", KEPT | {"secret.md": SECRET})
     run(lenient)
@@ -388,10 +392,16 @@ def test_dagster_forgets_its_runs(lenient: Settings, monkeypatch: pytest.MonkeyP
     write_source(lenient, "notes", KEPT)
     build(lenient, graph=True)
     assert any("dagster/history/runs/index.db event_logs" in place for place in places(home, WORDS)["quollmark"])
-    assert "history of 2 runs" in purge(lenient, monkeypatch, "notes/secret.md")
+    renamed = lenient.changed(namespace=namespace)
+    with open_instance(home) as instance:
+        run_id = pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"chunks"})
+        with pytest.raises(StoreError, match="Dagster has an unfinished run"):
+            purge(renamed, monkeypatch, "notes/secret.md")
+        instance.delete_run(run_id)
+    assert "history of 2 runs" in purge(renamed, monkeypatch, "notes/secret.md")
     assert places(home, WORDS) == {}
     with open_instance(home) as instance:
-        assert [one.job_name for one in instance.get_runs()] == ["report"]
+        assert [one.job_name for one in instance.get_runs()] == [Namespace(namespace).named("report")]
 
 
 @pytest.mark.long

@@ -25,9 +25,11 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.documents import find_gone
 from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import Exports
+from lightrag_dagster.storage.records import write_record
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -263,8 +265,15 @@ def test_purge_removes_exports_that_may_have_the_document(tmp_path: Path) -> Non
     assert len(list_snapshots(home)) == 1
     left = [path for path in home.exports.rglob("*") if path.is_file() and b"Priya Nair" in path.read_bytes()]
     assert left == []
+    made = files(home)
+    for killed in ("okf/log.md", ".export.1/made/log.md"):  # before the index named it
+        atomic.write_text(home.exports / latest(home) / killed, "entity Priya Nair")
+    exports = read_exports(home)
+    assert exports
+    write_record(home.exported, exports.model_copy(update={"formats": {"tables": exports.formats["tables"]}}))
     with purging(Recipes.of(settings), {}) as situation:
         purge(situation, {})
+    assert set(files(home)) == {name for name in made if "/tables/" in name}
     assert latest(home) == situation.require_published().snapshot_id, "those of the published snapshot stay"
 
 

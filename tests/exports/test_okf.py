@@ -158,7 +158,7 @@ def test_pages_that_an_edit_does_not_touch_keep_their_bytes_and_the_log_names_th
     assert changed
     assert changed <= links_of("log.md", log), "each page that changed is an entity of the log"
     assert exports.formats["okf"].compared_with == first
-    assert forget_comparisons(home, {exports.snapshot_id}) == [home.exports / exports.snapshot_id / "okf"], "as gc does"
+    assert forget_comparisons(home, exports.snapshot_id) == [home.exports / exports.snapshot_id / "okf"], "as gc does"
 
 
 def test_no_name_breaks_out_of_its_place(tmp_path: Path) -> None:

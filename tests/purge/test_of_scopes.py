@@ -14,9 +14,10 @@ from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.readers import mark_read
 from lightrag_dagster.storage.snapshots.snapshots import rollback
 from tests.cli.test_cli import command
-from tests.support import FLOOD, RIVER, build, published, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 from tests.traces import places
 
 SECRET = "Zephyrine Quollmark leads the xylomancy bureau in Bergen."
@@ -78,6 +79,30 @@ def test_a_scope_that_is_held_is_refused(
     assert command(capfd, monkeypatch, "--home", home.name, "release")[0] == 0
     with purging(Recipes.of(scoped), GONE):
         pass
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scope", [None, "notes"])
+def test_a_snapshot_that_goes_is_open_in_no_process(scoped: Settings, scope: str | None) -> None:
+    home, old = Home.of(scoped.within(scope)), published(scoped.within(scope)).snapshot_id
+    told = rf"{old}/generation\.json is open in a process, .*; end the process \(`fuser` names it\)"
+    reader = mark_read(home, old)
+    write_source(scoped, "notes", {"river.md": RIVER, "office.txt": OFFICE})
+    build(scoped)
+    newest = mark_read(home, published(scoped.within(scope)).snapshot_id)
+    assert newest, "which stays, and so may be open"
+    assert reader
+    with pytest.raises(StoreError, match=told), purging(Recipes.of(scoped), GONE):
+        pass
+    reader.close()
+    with purging(Recipes.of(scoped), GONE) as situation:
+        reader = mark_read(home, old)  # opened meanwhile
+        assert reader
+        with pytest.raises(StoreError, match=told):
+            purge(situation, GONE)
+        reader.close()
+        purge(situation, GONE)
+    assert places(Home.of(scoped), WORDS) == {}
 
 
 @pytest.mark.long

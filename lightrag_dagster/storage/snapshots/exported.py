@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Exports
+from lightrag_dagster.storage.manifests import Export, Exports
 from lightrag_dagster.storage.records import read_record, write_record
 
 LATEST = "latest"
@@ -41,14 +41,17 @@ def forget_exports(home: Home, snapshots: Collection[str]) -> None:
         latest.unlink()
 
 
-def forget_comparisons(home: Home, kept: Collection[str]) -> list[Path]:
-    """Let the index not lead to exports that show something of snapshots that go; return their folders, to remove."""
-    if (found := _index(home)) is None:
-        return []
-    left = {form: one for form, one in found.formats.items() if one.compared_with in (None, *kept)}
-    if left != found.formats:
+def forget_comparisons(home: Home, kept: str) -> list[Path]:
+    """Let the index not lead to exports of a kept snapshot that show another; return what it does not name, to remove.
+
+    A killed export leaves some that may show another.
+    """
+    folder, left = home.exports / kept, dict[str, Export]()
+    if (found := _index(home)) and found.snapshot_id == kept:
+        left = {form: one for form, one in found.formats.items() if one.compared_with in (None, kept)}
         write_record(home.exported, found.model_copy(update={"formats": left}))
-    return [home.exports / found.snapshot_id / form for form in found.formats.keys() - left]
+    stored = {path.relative_to(folder).parts[0] for path in [*home.files.list_folder(folder), *folder.glob("*")]}
+    return [folder / form for form in sorted(stored - left.keys())]
 
 
 def _index(home: Home) -> Exports | None:

@@ -100,12 +100,11 @@ class RowDocuments:
 
     def _modified(self, row: Row, column: str) -> datetime.datetime:
         """Return the time of a row; 1970, with a warning, if it cannot be read: that costs no document."""
-        said = as_text(row[column]).strip()
         try:
-            return _time(said)
+            return _time(as_text(row[column]).strip())
         except (ValueError, OverflowError):
             why = f"its column {column} has values that cannot be read as times, and are left out"
-            warn_once(f"source {self.source!r}: {why}; write 2024-03-04T10:00, not ", repr(said[:40]))
+            warn_once(f"source {self.source!r}: {why}; write 2024-03-04T10:00")
             return EPOCH
 
     def _document(self, row: Row) -> str:

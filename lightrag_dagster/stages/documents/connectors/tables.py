@@ -71,8 +71,8 @@ class From(NamedTuple):
         try:
             return bool(self.value is None or value is None or value >= self.value)
         except TypeError as error:
-            mixed = f"its column {self.column} has {value!r}, which does not compare with {self.value!r}"
-            raise OSError(errno.EINVAL, mixed) from error
+            mixed = f"values of type {type(value).__name__}, which do not compare with {self.value!r}"
+            raise OSError(errno.EINVAL, f"its column {self.column} has {mixed}") from error
 
 
 class RowSource(Protocol):

@@ -134,7 +134,7 @@ def _same_kind(column: str, value: Any, kind: str) -> str:
     """
     now = _kind(value)
     if type(value).__name__ not in _KINDS or (isinstance(value, str) and not _TIME.fullmatch(value)):
-        reason = f"its watermark {column} has {value!r}; name a column of numbers, dates or times"
+        reason = f"its watermark {column} has a {type(value).__name__}, no UTC time; name a column of numbers or times"
     elif kind and now != kind:
         reason = f"its watermark {column} has values of several forms, such as {value!r}; give it one by rows.query"
     else:

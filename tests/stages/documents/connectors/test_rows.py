@@ -154,7 +154,7 @@ def test_a_value_that_is_no_time_costs_no_row_and_is_said_once(
         assert (one.refused, one.modified_at) == (None, EPOCH)
     assert caplog.messages == [
         f"source 'pages': its column {column} has values that cannot be read as times, and are left out; write "
-        f"2024-03-04T10:00, not {str(said)[:40]!r}"
+        "2024-03-04T10:00"
     ]
 
 

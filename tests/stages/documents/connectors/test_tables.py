@@ -178,7 +178,11 @@ def test_a_part_of_json_lines_has_rows_from_a_value_on_and_those_without(
 
 @pytest.mark.parametrize(
     ("lines", "said"),
-    [('{"n": 1}\n[1]\n', "not an object of JSON"), ('{"n": "a"}\n', "does not compare with 2"), ('{"n": 1\n', "JSON")],
+    [
+        ('{"n": 1}\n[1]\n', "not an object of JSON"),
+        ('{"n": "a"}\n', "type str, which do not compare with 2"),
+        ('{"n": 1\n', "JSON"),
+    ],
 )
 def test_json_lines_that_cannot_be_rows_are_refused(tmp_path: Path, lines: str, said: str) -> None:
     path = tmp_path / "parts.jsonl"
