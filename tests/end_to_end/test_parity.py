@@ -114,6 +114,8 @@ class Model:
 
     def chat(self, body: dict[str, Any]) -> str:
         messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+        if messages[-1].content == "Hello":
+            return "Hello"  # which is asked after many requests in a row that failed
         if asks_for_facts(body):
             passage = messages[-1].content
             rows = [
