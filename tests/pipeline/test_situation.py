@@ -31,6 +31,7 @@ MAY_ASK = {
         "storage.snapshots.gc": "below the situation",
         "pipeline.gates": "compares a snapshot with it, under the builder's lock",
         "pipeline.scopes": "looks at the snapshot of a scope alone, without its decisions",
+        "purge.purge": "looks at the snapshot of the home and of each scope alone, for readers of others",
         "query.home_tables": "looks at snapshots alone",
         "curation.rules.reading": "below the situation",
         "cli.run": "says what stays published after an error, which a situation may end in too",
