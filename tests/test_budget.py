@@ -35,7 +35,7 @@ CODE = {
     "orchestration": 1033,  # scopes; namespaces of any folder; instances that cannot be opened or go away
     "pipeline": 3279,  # scopes, kept rows; copies that end early; retries by batch; failed passes; summaries of scopes
     "plan": 864,  # summaries of names that stand everywhere; scopes that show nothing; conversations that begin again
-    "purge": 492,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions; readers
+    "purge": 493,  # scopes; unfinished backfills; passes that have not read an edit; damaged versions; readers
     "query": 4275,  # a time for each method, follow, SQL in processes; walls; rules that answer; payers; odd replies
     "readers": 8968,  # encodings; pages of more programs; hidden, sealed, struck parts; scans; readers of others
     "report": 800,  # numbers of facts, contradictions; checks of large files
@@ -57,7 +57,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 39_199,  # bills; scopes; payers; walls; damage; sums, accents, cuts
+    "lines of code outside the rooms behind doors": 39_200,  # bills; scopes; payers; walls; damage; sums, accents, cuts
     "files": 673,  # known names; full stops; numbers of items; the home of a database; price of questions
     "settings": 149,  # scopes, access; empty paths; types as answers are read, names that `extra_body` may not have
     "commands": 52,

@@ -109,7 +109,8 @@ def noted(home: Home, gone: Gone) -> Iterator[None]:
     if left or (of_edits and not before):
         write_record(home.purging, Unfinished(gone=left))
     else:
-        home.purging.unlink(missing_ok=True)
+        for written in (home.purging, *home.root.glob(f".{home.purging.name}.*")):  # as killed purges leave it
+            written.unlink(missing_ok=True)
 
 
 def _united(some: set[str], others: set[str]) -> set[str]:

@@ -196,9 +196,12 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
     for name in ("notes/b.md", "hidden"):
         with pytest.raises(SourceError, match="purged already"):
             gone_of(settings, [name])
+    half = home.root / ".purging.json.0a1b2c3d.tmp"  # of a purge that was killed at its first write
+    half.write_text("a.md")
     with noted(home, {"notes": {"a.md"}}):
         pass
     assert not home.purging.exists()
+    assert not half.exists()
     assert unfinished_purge(home) == []
 
 
