@@ -26,6 +26,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 
 _BUSY_SECONDS = 20.0
+_AT_ONCE = 500
 _MOST = 500
 """Runs that are deleted at once: a tick of a sensor has a minute."""
 
@@ -123,11 +124,12 @@ def _latest(instance: dg.DagsterInstance) -> set[str]:
 def _delete(instance: dg.DagsterInstance, runs: Sequence[str]) -> None:
     """Delete runs with their events, checks, logs and files."""
     storage = instance.event_log_storage
-    checks: Table = AssetCheckExecutionsTable
-    for run in runs:
-        if isinstance(storage, SqlEventLogStorage):
+    if isinstance(storage, SqlEventLogStorage):
+        table: Table = AssetCheckExecutionsTable
+        for first in range(0, len(runs), _AT_ONCE):
             with storage.index_connection() as connection:
-                connection.execute(checks.delete().where(checks.c.run_id == run))
+                connection.execute(table.delete().where(table.c.run_id.in_(runs[first : first + _AT_ONCE])))
+    for run in runs:
         storage.delete_events(run)
         instance.compute_log_manager.delete_logs(prefix=[run])
         # A command keeps no logs, so that its manager knows none of those of the daemon.
