@@ -179,7 +179,8 @@ def _ids_of(rows: Mapping[str, Row]) -> dict[str, str]:
     """Return an id for each row, by its text, that stays where its object, value or end is corrected."""
     ids, alike = dict[str, str](), Counter[str]()
     for text, row in sorted(rows.items()):
-        stays = json.dumps([row["subject"], [*row][1], row["valid_from"]], default=str)
+        column = next(one for one in row if one not in ("subject", *_DAYS))
+        stays = json.dumps([row["subject"], column, row["valid_from"]], default=str)
         alike[stays] += 1
         ids[text] = digest(stays, str(alike[stays]))
     return ids
